@@ -52,7 +52,7 @@ error_t duo_parse_flag(const duo_option *option, struct argp_state *state, const
     return 0;
 }
 
-/* Which of "cpu|gpu" a word of this length is; -1: none. */
+/* The index of a word of this length in "cpu|gpu"; -1: it is none of these. */
 static int choice_of(const char *list, const char *word, size_t length)
 {
     for (int index = 0;; index++) {
@@ -161,7 +161,8 @@ static const struct argp_child help[] = {{&help_argp, 0, NULL, -1}, {0}};
 
 enum { MOST_OPTIONS = 64, FIRST_KEY = 256 };
 
-/* For argp, and the row of each. What others take is hidden: it is known only to be refused. */
+/* The options for argp, and the row of each. Options of other takers are hidden: they are known
+ * only to be refused. */
 static struct argp_option list[MOST_OPTIONS + 1];
 static const duo_option *row_of[MOST_OPTIONS];
 static const duo_option *given[MOST_OPTIONS];
@@ -202,7 +203,7 @@ static void list_options(const duo_arguments *a)
     list[rows] = (struct argp_option){0};
 }
 
-/* Is all that was given for this taker? */
+/* Refuses the first given option that is not for this taker. */
 static error_t refuse_others(const duo_arguments *a, struct argp_state *state)
 {
     unsigned takers = 0;
@@ -252,8 +253,8 @@ void duo_tool_usage(const duo_arguments *a, const char *name)
     argp_help(&argp, stderr, ARGP_HELP_SHORT_USAGE, (char *)(uintptr_t)name);
 }
 
-/* In order: a word may take all that comes behind it. getopt and argp would end the process
- * themselves: keep the exit, and --help, in our hands. */
+/* Options are parsed in order, since a word may take all that follows it. getopt and argp would end
+ * the process themselves: flags keep the exit, and --help, in our hands. */
 int duo_tool_parse(duo_arguments *a, int argc, char **argv)
 {
     const struct argp argp = argp_of(a);

@@ -1,5 +1,6 @@
 /*
- * explain.c - who would serve a call, and what everybody would take, without running it.
+ * explain.c - predicts, without running a call, which algorithm would do it, and the time of every
+ * candidate.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -35,7 +36,7 @@ static const char doc[] =
 
 enum { RESIDENT, PINNED, KEPT, PREPARED };
 
-/* What is done to an operand, or why it cannot be: NULL if it was. */
+/* Changes an operand. Returns NULL, or the reason of a failure. */
 typedef const char *(*treatment)(duo_operand *o);
 
 static const char *put(duo_operand *o, duo_residence residence)
@@ -66,9 +67,9 @@ enum { MOST_LISTS = 16 };
 
 typedef struct arguments {
     duo_problem problem;
-    int words; /* operation and sizes so far */
+    int words; /* operation and sizes given so far */
     int lists;
-    const char *list[MOST_LISTS]; /* of operands, and what is done to them */
+    const char *list[MOST_LISTS]; /* operands; treatment[i] is for list[i] */
     treatment treatment[MOST_LISTS];
     int layout; /* 2 * transa + transb; -1: not given */
     int path;   /* duo_path */
@@ -77,7 +78,7 @@ typedef struct arguments {
     bool csv;
 } arguments;
 
-/* The operands are looked up when the operation is known. */
+/* Stores a list of operands; they are looked up once the operation is known. */
 static error_t parse_operands(const duo_option *option, struct argp_state *state, const char *list)
 {
     static const treatment treatments[] = {
@@ -154,7 +155,7 @@ static error_t parse_end(void *into, struct argp_state *state)
 
 /* ---- The call ---- */
 
-/* Does it to the operand of this name, or to all. NULL, or what is wrong. */
+/* Treats the operand of this name, or all. Returns NULL, or the reason of a failure. */
 static const char *treat(duo_call *call, const char *name, treatment it)
 {
     const char *const *const names = duo_explain_operands(call->operation);
@@ -171,7 +172,7 @@ static const char *treat(duo_call *call, const char *name, treatment it)
     return wrong;
 }
 
-/* The same of a list; what is wrong is told. */
+/* Treats a list of operands. False, after a message: it failed. */
 static bool treat_all(duo_call *call, const char *list, treatment it)
 {
     for (;;) {
@@ -202,15 +203,15 @@ static bool place_operands(duo_call *call, const arguments *a)
 
 /* ---- Command ---- */
 
-/* Of each GPU, for all that the library does; without a GPU there is no end to it. */
+/* Bytes of each GPU that the library may use; infinite without a GPU. */
 static double memory_of(const arguments *a, bool gpu, const duo_device_info *info)
 {
     const double all = gpu ? (double)info->memory_bytes : (double)INFINITY;
     return fmin(a->memory, fmin(all, duo_environment_get()->device_memory_bytes));
 }
 
-/* What the call would meet here; without a GPU what it would meet with one, on the CPU's path
- * none. Several GPUs are alike, and reach each other's memory. */
+/* The call's conditions here; without a GPU, those of a machine with one; on the CPU's path,
+ * without one. Several GPUs are alike, and reach each other's memory. */
 static duo_conditions conditions_of(const arguments *a, bool gpu, const duo_device_info *info)
 {
     duo_conditions conditions = {.profile = duo_profile_in_use(),
@@ -226,7 +227,7 @@ static duo_conditions conditions_of(const arguments *a, bool gpu, const duo_devi
     return conditions;
 }
 
-/* Sets *best, if that is a GPU's algorithm that works by a plan. */
+/* Would a GPU algorithm with a plan run? Then *best is set to it. */
 static bool is_streamed(const duo_call *call, const duo_conditions *conditions, duo_choice *best)
 {
     duo_choice choice[DUO_CANDIDATES];
@@ -238,7 +239,7 @@ static bool is_streamed(const duo_call *call, const duo_conditions *conditions, 
     return true;
 }
 
-/* The plan, if there is one: its parts, or its steps. */
+/* Prints the plan, if there is one: its parts, or (CSV) its steps. */
 static int explain_plan(const arguments *a, const duo_call *call, const duo_conditions *conditions)
 {
     duo_choice best;

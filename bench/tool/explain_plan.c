@@ -1,4 +1,4 @@
-/* explain_plan.c - the plan of a streamed product, and its steps (explain.h). */
+/* explain_plan.c - prints the plan of a streamed product, and its steps (explain.h). */
 #include "bench/tool/explain.h"
 
 #include <inttypes.h>
@@ -30,11 +30,11 @@ void duo_explain_plan_close(duo_explained_plan *e) { duo_plan_free(&e->plan); }
 
 /* ---- What the steps amount to ---- */
 
-/* Of the steps of one kind that work on one operand, on one device or on all. */
+/* Totals of the steps of one kind on one operand, on one device or on all. */
 typedef struct total {
     int steps;
     double bytes, seconds;
-    int64_t rows, columns; /* of the largest, in op(A), op(B) or C */
+    int64_t rows, columns; /* of the largest step */
 } total;
 
 enum { EVERY_DEVICE = -1 };
@@ -72,7 +72,7 @@ static double end_of(const duo_plan *plan, int device)
     return end;
 }
 
-/* The products of the first tile have the slabs of k in their order. */
+/* The number of slabs of k: the first tile has a product for each, in their order. */
 static int slabs_of(const duo_plan *plan)
 {
     int slabs = 0;
@@ -88,7 +88,7 @@ static int slabs_of(const duo_plan *plan)
 
 /* ---- Printing ---- */
 
-/* The parts in which an operand is sent, multiplied (C) or fetched (C). */
+/* Prints the parts in which an operand is sent, or C is multiplied or fetched. */
 static void print_parts(const duo_plan *plan, const char *name, duo_step_kind kind, int operand)
 {
     char size[DUO_TEXT], shape[DUO_TEXT];
@@ -115,8 +115,8 @@ static void print_devices(const duo_plan *plan)
     }
 }
 
-/* What the host copies to and from pinned stages meanwhile: pageable memory, and pinned memory
- * whose columns stand too far apart for a device to read them fast. */
+/* Prints the host's copies to and from pinned stages. They are for pageable memory, and for pinned
+ * memory with columns too far apart for fast reading by a device. */
 static void print_host(const duo_plan *plan)
 {
     char up[DUO_TEXT], down[DUO_TEXT], work[DUO_TEXT], end[DUO_TEXT];

@@ -1,4 +1,4 @@
-/* explain_print.c - operands, candidates, and the reason (explain.h) */
+/* explain_print.c - prints operands, candidates, and the reason (explain.h) */
 #include "bench/tool/explain.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void print_operands(const duo_call *call)
     }
 }
 
-/* The CPU's best; -1: there is none. */
+/* The index of the CPU's best candidate; -1: there is none. */
 static int cpu_best(const duo_decision *d)
 {
     int best = -1;
@@ -46,8 +46,8 @@ static int cpu_best(const duo_decision *d)
     return best;
 }
 
-/* The arrow marks what runs here; the one in brackets, what would run with the GPU that is not
- * here. */
+/* An arrow marks the candidate that runs here. An arrow in brackets marks the one that would run
+ * with the missing GPU. */
 static void print_candidates(const duo_decision *d, bool gpu, const char *gpu_name)
 {
     const bool elsewhere = !gpu && d->side == DUO_SIDE_GPU;
@@ -76,7 +76,7 @@ static void print_candidates(const duo_decision *d, bool gpu, const char *gpu_na
     if (elsewhere) printf("  <- runs here, (<-) on a machine with an %s.\n", gpu_name);
 }
 
-/* The decision as duo_explain_last would tell it, if the best candidate ran. */
+/* The decision that duo_explain_last would give if the best candidate ran. */
 static duo_decision decision_of(const duo_call *call, const duo_conditions *conditions,
                                 const duo_choice *choice, int count, int best)
 {
@@ -92,7 +92,7 @@ static duo_decision decision_of(const duo_call *call, const duo_conditions *cond
     return decision;
 }
 
-/* The sentence in lines of at most 79 characters, and whether only the transfers decide. */
+/* Prints the reason in lines of at most 79 characters, and whether only the transfers decide. */
 static void print_reason(const duo_decision *d)
 {
     int column = printf("\n%s:", d->candidate[d->ran].algorithm) - 1;

@@ -1,5 +1,5 @@
 /*
- * info.c - facts of this machine, as the library sees them, and advice where something is amiss.
+ * info.c - facts about this machine, as the library sees them, and advice if something is wrong.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,7 +118,7 @@ static void print_rate(const char *name, double bytes_per_second)
     if (bytes_per_second > 0.0) printf("  %-14s %.1f GB/s\n", name, bytes_per_second * 1e-9);
 }
 
-/* When the curves of each operation were measured; those that were not are borrowed. */
+/* Prints when the curves of each operation were measured. Others are borrowed. */
 static void print_measured(const duo_profile *p)
 {
     char percent[DUO_TEXT];

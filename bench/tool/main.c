@@ -36,7 +36,7 @@ static void print_usage(FILE *file)
                   "the version.\n");
 }
 
-/* At every exit: what could not be printed is a failure, whatever the command says. */
+/* Runs at every exit. A failure to print makes the tool fail, whatever the command returned. */
 static void close_stdout(void)
 {
     errno = 0;

@@ -1,4 +1,4 @@
-/* options.c - the words that options take (arguments.h) */
+/* options.c - parses the values of options (arguments.h) */
 #include "bench/tool/arguments.h"
 
 #include <errno.h>
@@ -45,8 +45,8 @@ bool duo_tool_bytes(const char *text, double *bytes)
 
 static const int64_t largest_size = INT64_C(1) << 40;
 
-/* "1e6", "2.5e3": a decimal whose value is whole. With so few digits no two have the same
- * double. */
+/* Parses "1e6", "2.5e3": a decimal with a whole value. It may have only a few digits, so that no
+ * two have the same double. */
 static bool parse_decimal(const char *text, int64_t *size)
 {
     enum { DIGITS = 15 };

@@ -90,7 +90,7 @@ bool duo_picture_possible(const char *path)
 
 bool duo_picture_open(duo_picture *picture, const char *path, int width, int height)
 {
-    /* The output reserves a name beside the picture's; gnuplot draws there. */
+    /* The output reserves a name beside the picture's. gnuplot draws to that name. */
     if (!duo_output_open(&picture->output, path)) return false;
     picture->script = ends_in(path, ".gp");
     (void)signal(SIGPIPE, SIG_IGN);

@@ -12,7 +12,8 @@
 
 /* ---- The bar ---- */
 
-/* What stands beside bar and label: brackets, share, time left, blanks; and the longest bar. */
+/* Widths: of all beside bar and label (brackets, share, time left, blanks); of the longest bar and
+ * label; of a narrow terminal. */
 enum { BESIDE = 24, BAR = 30, LABEL = 20, NARROW = BESIDE + 8 };
 
 static struct {
@@ -56,7 +57,7 @@ void duo_progress_step(double expected_seconds, const char *label)
     if (!progress.shown) return;
     double part = progress.expected > 0.0 ? progress.done / progress.expected : 1.0;
     if (part > 1.0) part = 1.0;
-    /* What is left, at the pace so far; the plan's own figure until a pace can be seen. */
+    /* The remaining time at the pace so far; at first the planned time, until a pace is known. */
     const double elapsed = duo_now_seconds() - progress.began;
     const double left = part > 0.05 ? elapsed * (1.0 - part) / part : progress.expected - elapsed;
     char text[256];
@@ -79,12 +80,12 @@ bool duo_progress_shown(void) { return progress.shown; }
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 enum { WATCHED = sizeof watched / sizeof watched[0] };
 
-/* What is told; changed while the signals are held back. */
+/* The message of the signal handler; changed only while signals are held back. */
 static const char *volatile told = "no file was written";
 
 static void tell(const char *text)
 {
-    if (write(STDERR_FILENO, text, strlen(text)) < 0) { /* nobody to tell */
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) { /* the failure cannot be reported */
     }
 }
 
@@ -110,7 +111,8 @@ void duo_interrupt_watch(void)
     struct sigaction action = {.sa_handler = leave};
     struct sigaction before;
     sigemptyset(&action.sa_mask);
-    for (int i = 0; i < WATCHED; i++) /* one that the caller has us ignore stays ignored (nohup) */
+    for (int i = 0; i < WATCHED; i++) /* a signal that was ignored at the start stays ignored
+                                       * (nohup) */
         if (sigaction(watched[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             (void)sigaction(watched[i], &action, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * run.c - `duoblas run -- PROGRAM ARGS`: the program with the drop-in preloaded, and a summary of
- * what became of its BLAS calls when it ends.
+ * run.c - `duoblas run -- PROGRAM ARGS`: runs a program with the drop-in preloaded, and prints a
+ * summary of its BLAS calls when it ends.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -16,7 +16,7 @@
 #include "bench/tool/arguments.h"
 #include "bench/tool/tool.h"
 
-enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* as shells answer */
+enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* exit statuses, as in shells */
 
 typedef struct request {
     const char *summary;
@@ -36,7 +36,7 @@ static error_t take_program(void *into, struct argp_state *state, const char *va
 {
     (void)value;
     ((request *)into)->program = &state->argv[state->next - 1];
-    state->next = state->argc; /* its options are not ours */
+    state->next = state->argc; /* the rest is the program's */
     return 0;
 }
 
@@ -85,7 +85,8 @@ static bool is_static(const char *program)
 
 /* ---- The command ---- */
 
-/* Beside this tool, as it was built, or in the lib folder beside its own, as installed. */
+/* Finds the drop-in: beside this tool (as built), or in the lib folder beside the tool's (as
+ * installed). */
 static bool find_library(char path[PATH_MAX])
 {
     static const char *const folders[] = {"", DUO_LIBRARY_FOLDER "/"};
@@ -102,15 +103,15 @@ static bool find_library(char path[PATH_MAX])
     return false;
 }
 
-/* Later nobody could tell. */
+/* Can the file be written? Later the failure could not be reported. */
 static bool can_append(const char *file)
 {
     const int opened = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     return opened >= 0 && close(opened) == 0;
 }
 
-/* A file by its whole name: the program, and those that it starts, may work in other folders. False
- * leaves the reason in errno. */
+/* Sets the file of the summary, by its full path: the program, and programs that it starts, may
+ * work in other folders. False: it failed, with the reason in errno. */
 static bool ask_for_summary(const char *summary)
 {
     char folder[PATH_MAX], process[24], *file = NULL;
@@ -125,7 +126,7 @@ static bool ask_for_summary(const char *summary)
            setenv("DUOBLAS_SUMMARY", file, 1) == 0;
 }
 
-/* Adds the library to those that are preloaded. False: no memory. */
+/* Adds the library to LD_PRELOAD. False: no memory. */
 static bool preload(char *library)
 {
     const char *const others = getenv("LD_PRELOAD");
@@ -135,7 +136,7 @@ static bool preload(char *library)
     return setenv("LD_PRELOAD", all, 1) == 0;
 }
 
-/* The exit status of a program that could not be run. */
+/* Runs the program in this process. Returns only if it failed: the exit status. */
 static int run(const request *r)
 {
     char library[PATH_MAX];
@@ -143,7 +144,7 @@ static int run(const request *r)
         fprintf(stderr, "duoblas: " DUO_DROP_IN " is not where this tool expects it\n");
         return CANNOT_RUN;
     }
-    if (strpbrk(library, " :") != NULL) { /* LD_PRELOAD is a list of names between these */
+    if (strpbrk(library, " :") != NULL) { /* LD_PRELOAD separates names by these */
         fprintf(stderr, "duoblas: cannot preload %s: a space or colon in its name\n", library);
         return CANNOT_RUN;
     }

@@ -44,7 +44,8 @@ static void put_html(const duo_table *t, const char *text)
         duo_html_cell(text, t->guess, t->file);
 }
 
-/* One that this form has not, or that is its title, is done. */
+/* Prints a cell as text, CSV or HTML: its title if these are due, else `text`; nothing if this form
+ * lacks the column. */
 static void put(duo_table *t, const char *name, const char *title, int width, const char *text)
 {
     const char *const shown = t->form == DUO_AS_CSV ? name : title;
@@ -87,7 +88,7 @@ void duo_cell_count(duo_table *t, const char *name, const char *title, int width
     put(t, name, title, width, count < 0 && t->form == DUO_AS_CSV ? "" : text);
 }
 
-/* As CSV has it. */
+/* The number as text for CSV. */
 static const char *csv_text(const char *format, double number, char text[DUO_TEXT])
 {
     text[0] = '\0';
@@ -124,7 +125,7 @@ void duo_cell_number(duo_table *t, const char *name, const char *title, int widt
 
 void duo_row_end(duo_table *t)
 {
-    while (t->length > 0 && t->line[t->length - 1] == ' ') t->length--; /* no blanks at its end */
+    while (t->length > 0 && t->line[t->length - 1] == ' ') t->length--; /* cut trailing blanks */
     if (t->form == DUO_AS_TEXT) fprintf(t->file, "%.*s\n", (int)t->length, t->line);
     if (t->form == DUO_AS_CSV) fprintf(t->file, "\n");
     if (t->form == DUO_AS_HTML) (t->titles ? duo_html_titles_end : duo_html_row_end)(t->file);

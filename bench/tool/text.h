@@ -1,4 +1,4 @@
-/* text.h - numbers, shapes and libraries as people read them. */
+/* text.h - numbers, shapes and libraries as text for people. */
 #ifndef DUO_TEXT_H
 #define DUO_TEXT_H
 
@@ -9,17 +9,17 @@
 
 enum { DUO_TEXT = 64, DUO_TEXT_COLUMNS = 80 };
 
-/* Three digits and a unit: "12.3 us"; "-" for what is no time. */
+/* Three digits and a unit: "12.3 us"; "-" for a value that is no time. */
 const char *duo_text_time(double seconds, char text[DUO_TEXT]);
-/* The same nine characters wide, so that columns line up. */
+/* The same, nine characters wide, so that columns line up. */
 const char *duo_text_seconds(double seconds, char text[DUO_TEXT]);
 const char *duo_text_bytes(double bytes, char text[DUO_TEXT]);
 /* Three digits of a count and its thousands: "66", "290 k", "1.23 M". */
 const char *duo_text_about(double count, char text[DUO_TEXT]);
 /* Two digits of a ratio, at least 1: "3.1", "64", "1300". */
 const char *duo_text_times(double ratio, char text[DUO_TEXT]);
-/* Prints a label and a text in lines of less than 80 columns; words are a blank apart, and begin
- * where the label ends. */
+/* Prints a label and a text in lines of less than 80 columns. Every line of the text begins where
+ * the label ends; words are separated by a blank. */
 void duo_text_wrap(const char *label, const char *text, FILE *file);
 /* "1000 x 1000 x 64", or n for the reductions. */
 const char *duo_text_shape(duo_operation operation, const int64_t shape[3], char text[DUO_TEXT]);
@@ -30,11 +30,10 @@ const char *duo_text_side(duo_side side);
 
 /* The inner BLAS in one line: its configuration text, its kernels, or that there is none. */
 const char *duo_text_blas(char *text, size_t size);
-/* The same of any, by its configuration text and its kernels' name ("": it does not say). */
+/* The same for any BLAS, by its configuration text and its kernels' name ("": not known). */
 const char *duo_text_blas_says(const char *config, const char *core, char *text, size_t size);
 
-/* What is wrong with the inner BLAS, in a line of its own after `mark`; nothing where all is
- * well. */
+/* Prints a fault of the inner BLAS on a separate line after `mark`; nothing if there is none. */
 void duo_text_blas_warning(const char *mark, FILE *file);
 
 /* Today, YYYY-MM-DD. */

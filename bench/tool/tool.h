@@ -1,5 +1,5 @@
 /*
- * tool.h - the subcommands of the duoblas tool, and what all of them answer to the shell.
+ * tool.h - the subcommands of the duoblas tool, and their exit statuses.
  */
 #ifndef DUO_TOOL_H
 #define DUO_TOOL_H
@@ -9,13 +9,13 @@
 /* Exit statuses beside 0. */
 enum { DUO_EXIT_FAILURE = 1, DUO_EXIT_USAGE = 2, DUO_EXIT_INTERRUPTED = 130 };
 
-/* Set by the build; see CMakeLists.txt. */
+/* The build sets these (CMakeLists.txt). */
 extern const char duo_tool_commit[];
 #ifndef DUO_COMPILER
 #define DUO_COMPILER __VERSION__
 #endif
 
-/* argv[0] is "duoblas info" and so on; they return the exit status. */
+/* argv[0] is "duoblas info" and so on. Each returns the exit status. */
 int duo_tool_info(int argc, char **argv);
 int duo_tool_crossover(int argc, char **argv);
 int duo_tool_explain(int argc, char **argv);
@@ -24,10 +24,10 @@ int duo_tool_run(int argc, char **argv);
 
 /* ---- info.c ---- */
 
-/* The variables that change what the library does; ends with NULL. */
+/* The environment variables that change the library's behaviour; NULL ends the list. */
 extern const char *const duo_info_variables[];
 
-/* Prints all as JSON; docs/dispatch.md has the keys. False, and said on stderr: no memory. */
+/* Prints all as JSON; docs/dispatch.md has the keys. False: no memory, which was said on stderr. */
 bool duo_info_json(void);
 
 #endif
