@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 """Programs that were never compiled for DuoBLAS, on OpenBLAS, NVBLAS and the drop-in.
 
-Products of two 8192 x 8192 float32 matrices and of smaller ones in NumPy and, up to 16384, in
-SciPy, a search in FAISS and a k-means of scikit-learn: each benchmark in a process of its own with
-another library preloaded, round after round, so that all meet the same machine. Prints medians of
-the processes' own medians, in seconds, and how many times faster than on OpenBLAS that is; and the
-largest difference of the results from OpenBLAS's, over the largest result. One more process, which
-is not timed, tells where DuoBLAS's calls went.
+The benchmarks: products of float32 matrices, 8192 x 8192 and smaller in NumPy, up to 16384 in
+SciPy; a search in FAISS; a k-means of scikit-learn. Each benchmark runs in a separate process for
+each preloaded library, round after round, so that all meet the same machine. A process gives its
+median time in seconds. Prints the median of these, how many times as fast as OpenBLAS that is, and
+the largest difference from OpenBLAS's results, relative to the largest result. One more process is
+not timed: it tells where DuoBLAS's calls went.
 
     programs.py LIBRARY_FOLDER [--openblas FILE] [--nvblas FILE] [--rounds N]
                 [--memory-share SHARE] [BENCHMARK...]
 
-Three more have tables of their own and run only if they are named: `torch`, training steps and
-products of PyTorch (programs_torch.py); `turns`, a NumPy with a BLAS of its own by turns with calls
-of DuoBLAS (programs_turns.py); and `memory`, one product of NumPy on DuoBLAS whose operands take
-SHARE of the host's memory (programs_memory.py), which fails if it is wrong.
+Three more benchmarks have separate tables and run only if they are named. `torch`: training steps
+and products of PyTorch (programs_torch.py). `turns`: a NumPy that brings its own BLAS, by turns
+with calls of DuoBLAS (programs_turns.py). `memory`: one product of NumPy on DuoBLAS with operands
+that take SHARE of the host's memory (programs_memory.py); it fails if the result is wrong.
 
-LIBRARY_FOLDER holds libduoblas-blas.so, libduoblas.so and duoblas. The first two run with any
-Python that has the module, as PyPI has it; the others need one whose NumPy takes its BLAS from
-libblas.so.3, as Debian's does. Benchmarks whose module is missing are left out, and so are
-libraries that are missing. NVBLAS passes what it does not do on to OpenBLAS.
+LIBRARY_FOLDER holds libduoblas-blas.so, libduoblas.so and duoblas. `torch` and `turns` run in any
+Python with the module from PyPI. The others need a Python with a NumPy that takes its BLAS from
+libblas.so.3, like Debian's. Benchmarks are left out if their module is missing, and libraries if
+they are missing. NVBLAS passes calls that it does not do on to OpenBLAS.
 """
 import argparse
 import json
@@ -36,7 +36,7 @@ import programs_turns
 from programs_child import difference, print_summary, run_child
 
 
-# ---- Benchmarks: what is timed, and a few numbers of its result ----
+# ---- Benchmarks: each gives its time and a few numbers of its result ----
 
 def numpy_product(n):
     import numpy as np
@@ -47,7 +47,7 @@ def numpy_product(n):
 
 
 def scipy_product(n):
-    """By sgemm_, which NVBLAS has and cblas_sgemm, NumPy's way, does not reach."""
+    """By sgemm_: NVBLAS has it, but NumPy's cblas_sgemm does not reach NVBLAS."""
     import numpy as np
     from scipy.linalg.blas import sgemm
     random = np.random.default_rng(1)
@@ -109,7 +109,7 @@ OPENBLAS = "libopenblas.so.0"
 
 
 def environments(options, folder):
-    """Name to what is preloaded and set; OpenBLAS first."""
+    """Name to preloaded libraries and variables; OpenBLAS first."""
     plain = {name: value for name, value in os.environ.items()
              if name not in ("LD_PRELOAD", "NVBLAS_CONFIG_FILE", "DUOBLAS_SUMMARY")}
     openblas = options.openblas or OPENBLAS
@@ -128,7 +128,7 @@ def environments(options, folder):
 
 
 def print_head(options, openblas):
-    """The machine, as `duoblas info` sees it. Has it a GPU?"""
+    """Prints the machine as `duoblas info` sees it. Has it a GPU?"""
     environment = dict(os.environ)
     if openblas:
         environment["DUOBLAS_CPU_BLAS"] = openblas
@@ -141,7 +141,7 @@ def print_head(options, openblas):
 
 
 def run_benchmarks(options, names, folder):
-    """Those of BENCHMARKS, on every library."""
+    """Runs the benchmarks of BENCHMARKS on every library."""
     libraries = environments(options, folder)
     print(f"{'program':12} {'library':9} {'median s':>10} {'first s':>10} {'times':>7}  difference")
     for name in names:

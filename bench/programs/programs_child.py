@@ -1,4 +1,4 @@
-"""What the benchmarks share: each runs in a process of its own, which prints its figures."""
+"""Shared by the benchmarks: each runs in a separate process, which prints its figures."""
 import json
 import os
 import subprocess
@@ -18,7 +18,7 @@ def run_child(name, environment, *more):
 
 
 def print_summary(name, environment, folder, *more):
-    """One more process, which is not timed: where DuoBLAS's calls went."""
+    """Prints where DuoBLAS's calls went, by one more process, which is not timed."""
     summary = os.path.join(folder, name)
     run_child(name, dict(environment, DUOBLAS_SUMMARY=summary), *more)
     if os.path.exists(summary):

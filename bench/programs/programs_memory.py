@@ -1,8 +1,8 @@
-"""A product of NumPy whose operands take a given share of the host's memory.
+"""A product of NumPy with operands that take a given share of the host's memory.
 
-A is square, and B so thin that the product is bound by reading A: a C := A @ B that no program can
-avoid, on arrays which no GPU holds. Made by all threads, timed once (there is no room, and no need,
-for more), and checked in float64: rows and columns drawn at random, with the bound of float32.
+C := A @ B on arrays that no GPU holds. A is square, and B is thin, so that reading A takes most of
+the time. All threads make the operands. The product is timed once: there is no room, and no need,
+for more. Rows and columns drawn at random are checked in float64, with the bound of float32.
 """
 import os
 import time
@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from programs_child import run_child
 
 THIN = 1024  # columns of B, at most a tenth of A's
-LINES = 2  # rows, and columns, that are checked
-PIECE_FLOATS = 1 << 20  # what a thread makes at once
-CHECK_ROWS = 4  # what a thread multiplies at once in float64
+LINES = 2  # number of checked rows, and of checked columns
+PIECE_FLOATS = 1 << 20  # in a piece that a thread makes
+CHECK_ROWS = 4  # in a piece that a thread multiplies in float64
 
 
 def memory_bytes():
-    """Of the machine, or what this group of processes may have of it."""
+    """Bytes of the machine's memory, or the limit of this group of processes."""
     most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
@@ -29,16 +29,16 @@ def memory_bytes():
 
 
 def edge_of(share):
-    """Edge of A: it takes this share of the memory, with B and C."""
+    """The edge of A at which A, B and C take this share of the memory."""
     floats = share * memory_bytes() / 4
     thin = min(THIN, max(1, int(floats ** 0.5) // 10))
     return max(1, int((floats + thin * thin) ** 0.5) - thin), thin
 
 
-# ---- In a process of its own ----
+# ---- In a separate process ----
 
 def fill(array, pool, numpy, seed):
-    """Uniform in [-1/2, 1/2)."""
+    """Random numbers, uniform in [-1/2, 1/2)."""
     flat = array.reshape(-1)
 
     def piece(first):

@@ -1,9 +1,9 @@
 """PyTorch with tensors on the CPU, unmodified: without DuoBLAS, and with the drop-in preloaded.
 
-A training step of a network of three layers, whose hidden width is varied, and products of two
-square matrices. Each column is a process of its own, all of them round after round; a cell is the
-median and the 90th percentile of all calls. DuoBLAS left to choose should be as fast as the better
-of PyTorch's own library and the GPU, in every line.
+Training steps of a network with three layers and several hidden widths, and products of two square
+matrices. Each column is a separate process; all run round after round. A cell has the median and
+the 90th percentile of all calls. In every line DuoBLAS, free to choose, should be as fast as the
+faster of PyTorch's own library and the GPU.
 """
 import os
 import statistics
@@ -15,7 +15,7 @@ from programs_child import difference, print_summary, run_child
 SECONDS, CALLS = 2.0, 5
 
 
-# ---- In a process of its own ----
+# ---- In a separate process ----
 
 def training_step(width):
     import torch
@@ -54,7 +54,7 @@ LINES = {
 
 
 def times_of(call, seconds):
-    """Of each call, after a warm-up, and what the first one gave."""
+    """Times of all calls after a warm-up, and the first call's result."""
     begin = time.perf_counter()
     result = call()
     while time.perf_counter() - begin < 0.2 * seconds:
@@ -78,7 +78,7 @@ def measure(seconds=SECONDS):
 # ---- The table ----
 
 def columns(options):
-    """Name to environment; without us first."""
+    """Name to environment; without DuoBLAS first."""
     plain = {name: value for name, value in os.environ.items()
              if name not in ("LD_PRELOAD", "DUOBLAS_PATH", "DUOBLAS_SUMMARY")}
     ours = dict(plain, LD_PRELOAD=os.path.join(options.folder, "libduoblas-blas.so"))
@@ -93,7 +93,7 @@ def p90(times):
 
 
 def print_line(name, runs):
-    """runs: by column, what its processes measured."""
+    """runs: for each column, the results of its processes."""
     times = {column: [t for run in done for t in run["lines"][name]["times"]]
              for column, done in runs.items()}
     cells, ratios = "", ""

@@ -1,9 +1,9 @@
-"""A NumPy with a BLAS of its own that takes turns with DuoBLAS in one process.
+"""A NumPy with its own BLAS takes turns with DuoBLAS in one process.
 
-NumPy of PyPI brings an OpenBLAS with its own threads, which stay awake for a while after a product;
-ours do too. Products of NumPy and calls of libduoblas.so through ctypes, on plain arrays, first
-each alone, then by turns: how long each call took, and how many took a millisecond more than the
-median of the same call alone. The goal is none.
+NumPy from PyPI brings an OpenBLAS with its own threads. They stay awake for a while after a
+product, and so do ours. Times products of NumPy and calls of libduoblas.so through ctypes, on plain
+arrays: first each by itself, then by turns. Prints the times, and how many calls took a millisecond
+more than the median of the same call by itself. The goal is none.
 """
 import ctypes
 import os
@@ -13,18 +13,18 @@ import time
 from programs_child import run_child
 
 ROUNDS = 1000
-SLOW = 1e-3  # seconds above the median alone
-ASLEEP = 0.3  # idle threads of any library sleep by then
+SLOW = 1e-3  # seconds above the median of the call by itself
+ASLEEP = 0.3  # seconds; after them idle threads of any library sleep
 WARM = 20
 
 NUMPY = (512, 1000)
 PRODUCT, LENGTH = 384, 1 << 20
 
 
-# ---- In a process of its own ----
+# ---- In a separate process ----
 
 def our_calls(library, numpy):
-    """Name to call, checked once against NumPy."""
+    """Names to calls, which are checked once against NumPy."""
     duo = ctypes.CDLL(library)
     size, scalar, floats = ctypes.c_int64, ctypes.c_float, ctypes.POINTER(ctypes.c_float)
     context, word = ctypes.c_void_p, ctypes.c_int
@@ -69,7 +69,7 @@ def numpy_calls(numpy):
 
 
 def timed(calls, order, rounds):
-    """The times of each call, where order gives the calls of a round."""
+    """The times of each call; order gives the calls of a round."""
     times = {name: [] for name in calls}
     time.sleep(ASLEEP)
     for turn in range(-WARM, rounds):
@@ -86,7 +86,7 @@ def measure(library):
     products, ours = numpy_calls(numpy), our_calls(library, numpy)
     sizes = list(products)
 
-    def by_turns(turn):  # a product of NumPy's before each of ours, the other one in the next round
+    def by_turns(turn):  # NumPy's product before each of ours; in the next round the other one
         for i, name in enumerate(ours):
             yield sizes[(turn + i) % len(sizes)]
             yield name
