@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The introductory experiment with numba-cuda, for comparison with `duoblas bench introduction`.
 
-Sums of 2^12 .. 2^27 floats by @cuda.reduce, from a host array and from a resident one, and the
-product of two n x n matrices, n = 1000 and 4092, by one thread per element and by tiles in shared
-memory. Medians in microseconds after warm-up; the host waits after every call.
+Sums 2^12 .. 2^27 floats by @cuda.reduce, from a host array and from a resident one. Multiplies two
+n x n matrices, n = 1000 and 4092, by one thread per element and by tiles in shared memory. Prints
+medians in microseconds after a warm-up; the host waits after every call.
 
 Needs Python with numpy and numba-cuda, and a GPU.
 """
@@ -17,7 +17,7 @@ if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has droppe
 from numba import cuda, float32
 
 ROUNDS = 9
-LEAST_SECONDS = 0.02  # of one round
+LEAST_SECONDS = 0.02  # least length of a round
 TILE = 32
 
 
@@ -42,7 +42,7 @@ def product_tiled(a, b, c):
     """One block per tile of C; tiles of A and B pass through shared memory."""
     a_tile = cuda.shared.array((TILE, TILE), dtype=float32)
     b_tile = cuda.shared.array((TILE, TILE), dtype=float32)
-    x = cuda.threadIdx.x  # along a row, so that a warp reads neighbours
+    x = cuda.threadIdx.x  # along a row, so that a warp reads neighbouring elements
     y = cuda.threadIdx.y
     row = cuda.blockIdx.y * TILE + y
     column = cuda.blockIdx.x * TILE + x

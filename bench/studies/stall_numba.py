@@ -2,7 +2,7 @@
 """The first launch of a kernel beside a long queue, with numba-cuda: for comparison with
 `duoblas bench stall`.
 
-1000 kernels that each keep the GPU busy for some 50 us are queued in one stream. Then a kernel is
+1000 kernels are queued in one stream; each keeps the GPU busy for about 50 us. Then a kernel is
 launched in another stream and waited for: one that was compiled and loaded before, and one that
 numba has to compile first. Prints the milliseconds of each, and whether the queue still ran.
 
@@ -17,18 +17,18 @@ if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has droppe
 from numba import cuda, float32
 
 QUEUED = 1000
-SECONDS = 50e-6  # of one of these
+SECONDS = 50e-6  # of one kernel
 THREADS = 256
 LENGTH = 100000
 
 
 @cuda.jit
 def spin(x, steps):
-    """So many steps, each of which waits for the one before."""
+    """Does `steps` steps; each waits for the one before."""
     value = x[cuda.threadIdx.x]
     for _ in range(steps):
         value = value * float32(0.999) + float32(0.001)
-    if value == float32(-1.0):  # never: but the compiler does not know
+    if value == float32(-1.0):  # never true, but the compiler does not know
         x[cuda.threadIdx.x] = value
 
 
