@@ -22,7 +22,7 @@ float *duo_grid_factor(duo_correction *correction, int layout, const int at[3]);
 /* The factor, limited to the range of a profile. */
 float duo_grid_limited(double factor);
 
-/* Each function sets the factor of a shape from shapes that are set already. */
+/* Each function sets the factor of a shape from others that are set already. */
 
 /* For a shape that takes too long: takes the factor of the next smaller shape of its grid, along
  * its largest dimension; 1 if there is none. */

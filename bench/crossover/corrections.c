@@ -140,8 +140,8 @@ static void correct_coarse(const corrector *c, duo_correction *one, duo_correcti
     one->measured = all->measured = true;
 }
 
-/* Measures the fine grids of the first layouts. Another layout's fine grid differs from that of
- * layout 0 as much as their coarse grids do. */
+/* Measures the fine grids of the first `layouts` layouts. Each other layout gets layout 0's fine
+ * grid, corrected by the ratio of their coarse grids. */
 static void correct_fine(const corrector *c, int layouts, duo_correction *one, duo_correction *all)
 {
     for (int layout = 0; layout < layouts; layout++)

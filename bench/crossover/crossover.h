@@ -75,7 +75,7 @@ typedef struct duo_crossing {
     bool predicted;  /* a figure near the crossing is predicted */
 } duo_crossing;
 
-/* What if another GPU were in this machine? By its profile: the size from which it would win with
+/* Another GPU in this machine, predicted by its profile: the size from which it would win with
  * operands in pageable memory, for the main family of each operation. */
 typedef struct duo_outlook {
     char gpu[160]; /* "an H100" */
@@ -250,7 +250,7 @@ void duo_crossover_profile(const duo_crossover *x, duo_profile *profile);
  * called after duo_crossover_judge. */
 void duo_crossover_sessions(const duo_crossover *x, duo_profile *profile);
 void duo_crossover_link(const duo_crossover *x, duo_profile *profile);
-/* Uses the curves and the costs of threads in the profile. */
+/* Adds corrections to the profile, based on its curves and costs of threads. */
 void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile);
 
 /* ---- crossing.c ---- */
@@ -300,7 +300,8 @@ typedef struct duo_range {
 } duo_range;
 duo_range duo_crossover_range(const duo_crossover *x, bool predicted);
 
-/* Predicts other GPUs: that of x->gpu_profile; without any GPU here, also an H100 and an H200. */
+/* Predicts other GPUs: the one of x->gpu_profile; without any GPU here, also an H100 and an
+ * H200. */
 void duo_crossover_outlook(duo_crossover *x);
 
 /* ---- verdict.c ---- */
@@ -346,7 +347,7 @@ bool duo_crossover_plot(const duo_crossover *x, const char *path);
 /* Writes all as one HTML page without other files. */
 bool duo_crossover_report(const duo_crossover *x, const char *path);
 
-/* ---- time.c: what fits into the time ---- */
+/* ---- time.c: choosing what fits into the time ---- */
 
 /* Seconds to time calls of `call_seconds`: warm-up, counting, all rounds. */
 double duo_budget_seconds(const duo_effort *effort, double call_seconds);

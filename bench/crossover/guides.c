@@ -23,7 +23,7 @@ static bool in_right_half(const duo_panel *p, const duo_crossing *c)
     return across_of(p, c) > (DUO_PANEL_LEFT + DUO_PANEL_RIGHT) / 2.0;
 }
 
-/* Do all texts stand left of their guides? */
+/* Are all crossings in the right half, with texts left of their guides? */
 static bool all_in_right_half(const duo_panel *p)
 {
     bool all = true;

@@ -17,8 +17,8 @@
 #include "bench/tool/text.h"
 
 /* Largest shares of the time for measuring. The ladders get the first. The others are shares of the
- * time left then: for figures that did not fit, and for disturbed ones. Sizes between those of the
- * ladders get the rest. */
+ * time left then: for figures that did not fit, and for disturbed ones. Sizes between the ladders'
+ * sizes get the rest. */
 static const double kLadderShare = 0.65;
 static const double kLeftOutShare = 0.5;
 static const double kAgainShare = 0.33;
@@ -109,8 +109,8 @@ static bool any_pending(const run *r, const duo_case *c)
     return false;
 }
 
-/* Measures what fits until `until`, case by case. The plan is made anew at every case, since times
- * at smaller sizes predict those at larger ones. */
+/* Measures the figures that fit until `until`, case by case. The plan is made anew at every case,
+ * since times at smaller sizes predict those at larger ones. */
 static void measure_pending(run *r, double until)
 {
     bool fits[DUO_SERIES];
@@ -126,7 +126,7 @@ static void measure_pending(run *r, double until)
     }
 }
 
-/* ---- What was disturbed ---- */
+/* ---- Disturbed figures ---- */
 
 /* Finds the disturbed series of a case that may be measured again. Returns the seconds they
  * take. */

@@ -20,7 +20,7 @@ extern const char duo_style_page[];
 
 typedef struct duo_axis {
     double low, high; /* values; low > high: none yet */
-    double from, to;  /* their positions */
+    double from, to;  /* their positions in the picture */
 } duo_axis;
 
 enum { DUO_TICKS = 24 };
@@ -39,7 +39,7 @@ int duo_axis_ticks(const duo_axis *axis, double tick[DUO_TICKS]);
 
 typedef enum duo_quantity { DUO_TIME, DUO_SPEED } duo_quantity;
 
-/* The CPU, and the GPU by where its operands are. */
+/* One curve for the CPU; for the GPU one for each place of its operands. */
 enum { DUO_CURVES = 1 + DUO_PLACES, DUO_PANEL_WIDTH = 440, DUO_PANEL_HEIGHT = 320 };
 
 /* The ends of the axes, in the panel's units. */
@@ -52,7 +52,7 @@ enum {
 
 typedef struct duo_line {
     const char *title, *name; /* name: its CSS class */
-    const char *mark;         /* a shape, for readers who cannot tell the colours */
+    const char *mark;         /* a shape, as not all readers can tell the colours */
 } duo_line;
 
 extern const duo_line duo_lines[DUO_CURVES];

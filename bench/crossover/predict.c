@@ -89,7 +89,7 @@ double duo_crossover_expect(const duo_crossover *x, const duo_case *c,
     return here;
 }
 
-/* ---- What other GPUs would bring ---- */
+/* ---- Other GPUs ---- */
 
 /* From bench/results/h100/crossover.csv and the built-in profiles of the H100 and the H200;
  * test_crossing checks them. */
@@ -109,7 +109,7 @@ duo_range duo_crossover_range(const duo_crossover *x, bool predicted)
                        (predicted ? duo_prediction_high : 1.0) * noisy};
 }
 
-/* `x` is a copy: its GPU figures are replaced by those of the profile. */
+/* Replaces the GPU figures of `x`, which is a copy, by the profile's. */
 static void look(duo_crossover *x, duo_outlook *outlook)
 {
     x->gpu = false;

@@ -41,7 +41,7 @@ static void print_machine(const duo_crossover *x, FILE *file)
 
 /* ---- From what size on ---- */
 
-/* Which marks the table of crossings has. */
+/* The marks in the table of crossings. */
 typedef struct marks {
     bool predicted, of[DUO_WINS_UNKNOWN + 1]; /* by verdict */
 } marks;

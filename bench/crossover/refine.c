@@ -1,4 +1,4 @@
-/* refine.c - finds the sizes between those of the ladders that would tell most. */
+/* refine.c - finds the sizes, between the ladders' sizes, that would tell most. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static const double kCloseSizes = 1.05;
 static const double kLargeError = 0.10;
 static const double kCloseNeighbours = 1.2;
 
-/* ---- What was disturbed ---- */
+/* ---- Disturbed figures ---- */
 
 /* Quartiles of undisturbed figures differ by a few percent. */
 static const double kLargeSpread = 0.15;

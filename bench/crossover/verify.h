@@ -16,7 +16,7 @@
 #include "bench/measure/noise.h"
 #include "choice/algorithm.h"
 
-/* ---- What is measured ---- */
+/* ---- Measurements ---- */
 
 typedef struct duo_timed {
     const duo_algorithm *algorithm;
@@ -34,10 +34,10 @@ typedef struct duo_verified {
     int count, chosen; /* chosen < 0: the chosen one could not be timed */
     duo_timed candidate[DUO_MOST_TIMED];
     double api_seconds; /* the public function, on the path auto */
-    double pace;        /* of the CPU just before (verify_trial.h) */
+    double pace;        /* the CPU's pace just before (verify_trial.h) */
 } duo_verified;
 
-/* ---- What is made of it ---- */
+/* ---- Conclusions ---- */
 
 typedef struct duo_regrets {
     int problems, above_5_percent, above_20_percent;

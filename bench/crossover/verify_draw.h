@@ -17,7 +17,7 @@ typedef struct duo_drawn {
     duo_problem problem;
     float alpha;                    /* sgemm */
     int64_t ld[DUO_OPERANDS];       /* sgemm: leading dimensions; reductions: increments */
-    duo_residence at[DUO_OPERANDS]; /* outputs are neither kept nor stale */
+    duo_residence at[DUO_OPERANDS]; /* outputs are not kept and not stale */
 } duo_drawn;
 
 duo_drawn duo_draw(uint64_t seed, int64_t number);

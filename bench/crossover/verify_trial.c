@@ -75,7 +75,7 @@ void duo_verify_arrays_close(duo_verify_arrays *arrays)
         for (int i = 0; i < DUO_OPERANDS; i++) duo_stock_close(&arrays->stock[place][i]);
 }
 
-/* Kept arrays are in plain host memory, too. */
+/* The memory of an operand's array; kept arrays are in plain host memory, too. */
 static duo_place place_of(duo_residence at)
 {
     return at == DUO_AT_DEVICE   ? DUO_PLACE_DEVICE
