@@ -27,8 +27,8 @@ int duo_bench_problems(const duo_bench *b, duo_operation operation,
     return count;
 }
 
-/* Prints the noise behind the figures, if others could disturb them. Not for intended neighbours,
- * and not in a child process, since its parent reads the output. */
+/* Prints the noise behind the figures, if others could disturb them. There is no line for intended
+ * neighbours, and none in a child process, since its parent reads the output. */
 static void tell_noise(const duo_bench *b)
 {
     char text[160], line[200];

@@ -31,7 +31,7 @@ extern const duo_experiments duo_user_experiments, duo_studies;
 int duo_bench_problems(const duo_bench *bench, duo_operation operation,
                        duo_problem problem[DUO_MOST_PROBLEMS]);
 
-/* Every algorithm of the operation that names the experiment, beside its peers. */
+/* ladder.c: every algorithm of the operation of this name, beside its peers. */
 int duo_bench_ladder(duo_bench *bench);
 /* The algorithm that dispatch chooses, beside the peer, in all layouts. */
 int duo_bench_shapes(duo_bench *bench);
@@ -50,8 +50,8 @@ int duo_bench_batched(duo_bench *bench);
 
 /* ---- options.c: the command line ---- */
 
-duo_parse duo_parse_sizes; /* adds them to size[] */
-duo_parse duo_parse_shape; /* adds it to shape[] */
+duo_parse duo_parse_sizes; /* adds sizes to size[] */
+duo_parse duo_parse_shape; /* adds a shape to shape[] */
 
 /* How an option's value is parsed, and the field that takes it. */
 #define DUO_FLAG(field)                duo_parse_flag, offsetof(duo_bench, field), 0, 0

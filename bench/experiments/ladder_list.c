@@ -51,7 +51,7 @@ static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_measurem
             count += add_cpu(b, problem, &table.algorithm[i], &list[count]);
     count +=
         duo_peer_openblas(&list[count].implementation, problem->operation, b->threads, &b->host);
-    /* On one thread and on all: which is faster depends on n. */
+    /* Loops run on one thread and on all: the faster one depends on n. */
     for (int i = 0; i < (b->threads > 1 ? 2 : 1) && problem->operation != DUO_SGEMM; i++) {
         const int threads = i == 0 ? 1 : b->threads;
         for (int v = 0; duo_peer_openmp_simd(&list[count].implementation, v, threads, &b->host);

@@ -1,4 +1,4 @@
-/* ladder_print.c - the ladder as a table that people read, or as CSV. */
+/* ladder_print.c - prints the ladder as a table for people, or as CSV. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -78,7 +78,7 @@ static bool multiply_theirs(void *user, int64_t calls)
 
 /* ---- The list: ours and theirs of each case, one behind the other ---- */
 
-/* False: the inner BLAS has no such function. */
+/* Finds the function of the inner BLAS. False: it has none. */
 static bool find_theirs(tiny *t)
 {
     if (t->operation == DUO_SGEMM) t->their_gemm = duo_peer_cblas_gemm();

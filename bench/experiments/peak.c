@@ -5,8 +5,8 @@
 
 /* ---- The units of each algorithm ---- */
 
-/* 16-bit products of tensor cores for one float32 product. If an algorithm for TENSOR or TF32 has
- * no line here, this does not compile. */
+/* The number of 16-bit products on tensor cores for one float32 product. If an algorithm for TENSOR
+ * or TF32 has no line here, this does not compile. */
 enum {
 #define PRODUCTS_OF_SCHEME(name, planes, products, stage_k, cluster)                               \
     PRODUCTS_sgemm_gpu_##name = (products),

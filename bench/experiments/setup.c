@@ -18,7 +18,7 @@ duo_effort duo_bench_effort(const duo_bench *bench)
                         : (duo_effort){.sample_seconds = 0.02, .rounds = 15, .budget_seconds = 4.0};
 }
 
-/* Larger calls, beyond 0.1 s on a large GPU, get fewer rounds. */
+/* Calls with more FLOP than this, about 0.1 s on a large GPU, get fewer rounds. */
 static const double kLongFlops = 4e12;
 
 duo_effort duo_bench_sustained_effort(const duo_bench *bench, const duo_problem *problem)

@@ -52,7 +52,8 @@ bool duo_bench_open(duo_bench *bench, const duo_problem *problem, int problems);
 void duo_bench_close(duo_bench *bench);
 
 duo_effort duo_bench_effort(const duo_bench *bench);
-/* For products on a GPU, which lowers its clock when warm: each sample follows a warm-up. */
+/* The effort for products on a GPU: each sample follows a warm-up, since a warm GPU lowers its
+ * clock. */
 duo_effort duo_bench_sustained_effort(const duo_bench *bench, const duo_problem *problem);
 /* Prints the lines above every table. */
 void duo_bench_head(const duo_bench *bench);

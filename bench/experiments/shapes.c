@@ -42,7 +42,7 @@ duo_effort duo_shapes_effort(const duo_bench *b, duo_side side)
     return effort;
 }
 
-/* ---- Who takes part ---- */
+/* ---- The implementations of a case ---- */
 
 /* Lists the implementations of a case. False: there is no algorithm for it, or no peer. */
 static bool list(const duo_bench *b, const duo_problem *problem, duo_side side, duo_comparison *c)

@@ -78,7 +78,7 @@ const int64_t duo_shapes[DUO_SHAPES][3] = {
 
 /* ---- Random ones ---- */
 
-/* About 0.1 s on a large GPU, and on a CPU with two threads. */
+/* Limits of random products: about 0.1 s on a large GPU, and on a CPU with two threads. */
 static const double kMostFlopsOfGpu = 5e12, kMostFlopsOfCpu = 1e10;
 
 void duo_shapes_draw(const duo_bench *bench, duo_problem *problem)
