@@ -47,7 +47,7 @@ typedef struct duo_graphs_row {
 } duo_graphs_row;
 
 void duo_graphs_head(const duo_graphs *graphs);
-/* Prints the part's title: what it does, and the meaning of its ratio. */
+/* Prints the part's title: its work, and the meaning of its ratio. */
 void duo_graphs_title(const duo_graphs *graphs, const char *what);
 void duo_graphs_columns(const duo_graphs *graphs); /* prints names above its rows */
 void duo_graphs_print(const duo_graphs *graphs, const duo_graphs_row *row);

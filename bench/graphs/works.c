@@ -113,7 +113,7 @@ duo_context *duo_buffers_context(const duo_bench *bench, duo_side side)
     return NULL;
 }
 
-/* duo_malloc gives host memory if the device's is used up. */
+/* Is it on the device? duo_malloc gives host memory if the device's is used up. */
 static bool is_on_device(const void *address)
 {
     duo_memory memory;

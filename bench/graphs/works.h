@@ -61,7 +61,7 @@ duo_context *duo_buffers_context(const duo_bench *bench, duo_side side);
  * was said on stderr. */
 bool duo_buffers_open(duo_buffers *buffers, const duo_bench *bench, duo_side side, int count,
                       size_t floats);
-/* The buffers may also be all zero. */
+/* Closes opened buffers; a struct that is all zero has none. */
 void duo_buffers_close(duo_buffers *buffers);
 
 /* Waits for the context, and copies a buffer's floats, for free(). NULL: it failed. */
