@@ -84,7 +84,7 @@ static bool warm_up(duo_benchmark *benchmark, double each, double warm_seconds)
     return timed(benchmark, (int64_t)(warm_seconds / (each + 1e-9)) + 1) >= 0.0;
 }
 
-/* Fisher and Yates */
+/* A random order (Fisher and Yates). */
 static void shuffle(int *order, int count, uint64_t *random)
 {
     for (int i = count - 1; i > 0; i--) {

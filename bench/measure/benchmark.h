@@ -44,7 +44,7 @@ void duo_measure(duo_benchmark *benchmark, int count, const duo_effort *effort);
 /* The median; if count is even, the mean of the middle two. Sorts the values, like all below. */
 double duo_median(double *value, int count);
 
-/* The value nearest to the quantile: a share of the values, 0 to 1, is at most this. */
+/* The value nearest to a quantile: `share` of the values (0 to 1) are at most this. */
 double duo_quantile(double *value, int count, double share);
 
 /* A fifth of the values are smaller. */

@@ -12,7 +12,7 @@
 /* Bytes per second, for all used devices together. */
 typedef struct duo_host_rates {
     double up, down; /* from pinned memory to the devices, and back; one at a time */
-    double both;     /* the sum of both, at the same time */
+    double both;     /* up and down at the same time: their sum */
     double in, out;  /* memcpy by all threads from plain to pinned memory, and back */
 } duo_host_rates;
 

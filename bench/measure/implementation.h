@@ -17,7 +17,7 @@ typedef struct duo_implementation duo_implementation;
 struct duo_implementation {
     const char *name;
     duo_side side;
-    bool peer;              /* OpenBLAS or cuBLAS: ours on its side are compared with it */
+    bool peer;              /* OpenBLAS or cuBLAS; ours on its side are compared with it */
     bool bare_read;         /* it only reads the operands: nothing can be faster */
     int threads;            /* on the CPU; 0 on the GPU */
     const duo_stock *stock; /* the data to work on */

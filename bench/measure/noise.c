@@ -64,7 +64,7 @@ const char *duo_noise_text(const duo_noise *n, char *text, size_t size)
     return text;
 }
 
-/* ---- What the system tells ---- */
+/* ---- Figures of the system ---- */
 
 /* Processor seconds of this process and of its ended children. */
 static double own_seconds(void)

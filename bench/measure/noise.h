@@ -17,7 +17,7 @@ typedef struct duo_noise {
     /* The evidence; 0: not available. */
     int looks;             /* 0: nothing is known */
     int processors;        /* that this process may use */
-    int threads;           /* that it uses */
+    int threads;           /* that this process uses */
     double waited;         /* share of its time that the fixed work waited */
     double work_spread;    /* of the fixed work: upper / lower quartile - 1 */
     double figures_spread; /* the same for each benchmark's samples; the median of all */

@@ -97,7 +97,7 @@ int64_t duo_random_size(uint64_t *random, int64_t low, int64_t high)
     return first + duo_random_below(random, last - first + 1);
 }
 
-/* From 3/4 to 5/4 of an edge. */
+/* A random size from 3/4 to 5/4 of an edge. */
 static int64_t near(uint64_t *random, int64_t edge)
 {
     return edge - edge / 4 + duo_random_below(random, edge / 2 + 1);

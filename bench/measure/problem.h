@@ -67,10 +67,10 @@ extern const char *const duo_shape_class_names[DUO_SHAPE_CLASSES];
  * MB). */
 enum { DUO_RANDOM_BATCH_EDGE = 256, DUO_RANDOM_BATCH_FLOATS = 1 << 26 };
 
-/* Uniform in [0, count). */
+/* A random number, uniform in [0, count). */
 int64_t duo_random_below(uint64_t *random, int64_t count);
 
-/* In [low, high]: each doubling of the size is equally likely, and uniform within it. */
+/* A size in [low, high]: each doubling is equally likely, and uniform within it. */
 int64_t duo_random_size(uint64_t *random, int64_t low, int64_t high);
 
 /* m, n, k; n, 1, 1 for DUO_SHAPE_VECTOR. */
@@ -81,8 +81,8 @@ void duo_random_shape(uint64_t *random, duo_shape_class shape_class, int64_t sha
 duo_problem duo_random_product(uint64_t *random, duo_shape_class shape_class);
 
 /* A batch of 2 to 100 000 products of any small shape, if possible with 10^6 to 5 * 10^9
- * multiply-adds together. Transposes, beta and gaps are those of a random product. If it has gaps,
- * there are gaps between the products, too. */
+ * multiply-adds together. Transposes, beta and gaps are drawn as for a random product. If it has
+ * gaps, there are gaps between the products, too. */
 duo_batch_problem duo_random_batch(uint64_t *random);
 
 #endif

@@ -136,7 +136,7 @@ int64_t duo_stock_slots(const duo_stock *stock, const duo_problem *problem)
     return (int64_t)slots;
 }
 
-/* A stock without memory serves for predictions, which read no memory. */
+/* The address `floats` behind base. NULL: the stock has no memory, and serves for predictions. */
 static float *at(float *base, size_t floats) { return base == NULL ? NULL : base + floats; }
 
 static duo_operand operand(const duo_stock *stock, float *address, int64_t rows, int64_t columns,
