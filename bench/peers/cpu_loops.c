@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Chosen before any timing. */
+/* The loops for this CPU, chosen before any timing. */
 static const duo_cpu_loops *loops;
 
 static const duo_cpu_loops *best_loops(void)

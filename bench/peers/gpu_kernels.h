@@ -23,7 +23,7 @@ bool duo_read_gpu(int variant, const duo_call *call, void *stream);
 
 /* ---- cub_reduce.cu ---- */
 
-/* `host`: NULL, or a pinned float for a copy of the result, which is queued. n < 2^32. */
+/* `host`: NULL, or a pinned float. A copy of the result to it is queued, too. n < 2^32. */
 bool duo_cub_reduce(const duo_call *call, void *stream, float *host);
 
 #ifdef __cplusplus

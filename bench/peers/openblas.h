@@ -28,7 +28,7 @@ typedef struct duo_blas_instance {
     int threads;                      /* its setting; 0: not set yet */
     char config[256];                 /* its own description; "" if it has none */
     char core[64];                    /* OpenBLAS's kernel name; others: "" */
-    void (*set_threads)(int threads); /* NULL: it has no such function */
+    void (*set_threads)(int threads); /* NULL: the library has none */
     int (*openmp_threads)(void);      /* of its OpenMP; NULL: it uses none */
     void (*set_openmp_threads)(int threads);
 } duo_blas_instance;
@@ -40,8 +40,8 @@ duo_blas_instance *duo_blas_instance_get(void);
 bool duo_blas_instance_open(duo_blas_instance *blas, const char *path, const char **why);
 
 /*
- * Around each call: _begin sets its `threads`. OpenMP's setting belongs to the calling thread, and
- * our library may see it. So _end puts back what _begin returned.
+ * To be called around each call. _begin sets the number of threads. OpenMP's setting belongs to the
+ * calling thread, and our library may see it: so _end sets it to `before`, the result of _begin.
  */
 int duo_blas_instance_begin(duo_blas_instance *blas, int threads);
 void duo_blas_instance_end(const duo_blas_instance *blas, int before);
@@ -82,8 +82,7 @@ double duo_peer_settle_seconds(void);
 /* Does a batch product by product. False: there is no peer. */
 bool duo_peer_openblas_each(const duo_call *call, const duo_batch *batch, int threads);
 
-/* Does a batch by one call: by strides, or by lists if it has them. False: there is no such
- * function. */
+/* Does a batch by one call: by strides, or by lists if it has them. False: the library has none. */
 bool duo_peer_openblas_batch(const duo_call *call, const duo_batch *batch, int threads);
 
 /* Is there such a function? One that crashes or is wrong does not count, which is said on
