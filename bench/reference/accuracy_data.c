@@ -58,9 +58,9 @@ void duo_accuracy_fill(const duo_accuracy_data *data, duo_operation operation, i
 /*
  * After T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product", SIAM J. Sci. Comput. 26
  * (2005) 1955-1988, algorithm 6.1, for float32. The first half of the terms is random, with
- * exponents up to that of the condition. Each other term brings the exact sum down to a random
- * value; its exponent falls from term to term. Only the last term differs from their algorithm:
- * with it the sum meets the condition at every n, not only its order of magnitude.
+ * exponents up to the condition's. Each other term brings the exact sum down to a random value; its
+ * exponent falls from term to term. Only the last term differs from their algorithm: with it the
+ * sum meets the condition at every n, not only its order of magnitude.
  */
 
 static void swap(float *x, int64_t i, int64_t j)

@@ -2,8 +2,9 @@
  * exact_product.cu - op(A) op(B) and |op(A)| |op(B)| in float64, for measuring errors.
  *
  * Accepts   any m, n, k, transposes and leading dimensions
- * Threads   256 per block; a block owns 32 rows of 32 columns, a thread 2 x 2 of them, one row of
- *           threads apart so that shared memory is read without conflicts
+ * Threads   256 per block; a block owns 32 rows of 32 columns. A thread owns 2 x 2 of these
+ *           entries, as far apart as a row of threads, so that shared memory is read without
+ *           conflicts
  * Order     one float64 chain over k; products of two floats are exact
  */
 #include <cuda_runtime.h>

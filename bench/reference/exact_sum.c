@@ -53,7 +53,7 @@ double duo_exact_sum_value(const duo_exact_sum *sum)
     }
     int top = DUO_EXACT_LIMBS - 1;
     while (top > 2 && s.limb[top] == 0) top--;
-    /* At least 65 bits, or all there are. */
+    /* The three highest limbs have at least 65 bits, or all. */
     const double value =
         (double)s.limb[top] * 0x1p64 + (double)s.limb[top - 1] * 0x1p32 + (double)s.limb[top - 2];
     return ldexp(negative ? -value : value, LIMB_BITS * (top - 2) - ORIGIN);

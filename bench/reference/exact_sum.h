@@ -13,7 +13,7 @@ enum { DUO_EXACT_LIMBS = 22 };
 
 typedef struct duo_exact_sum {
     int64_t limb[DUO_EXACT_LIMBS]; /* the value is the sum of limb[i] 2^(32 i - 352) */
-    int64_t since_carry;           /* terms */
+    int64_t since_carry;           /* terms since the last carry */
 } duo_exact_sum;
 
 /* Adds a term: a finite float, or a product of two, which is exact in float64. A sum starts as {0}

@@ -58,7 +58,7 @@ typedef struct recipe {
     bool along_k; /* its stored columns are steps of k */
 } recipe;
 
-/* An element of step l of k, in row i of op(A) or column i of op(B). */
+/* Scales x: the element at step l of k, in row i of op(A) or column i of op(B). */
 static float scaled(const recipe *how, double x, int64_t i, int64_t l, uint64_t *random)
 {
     const duo_sgemm_data *const data = how->data;

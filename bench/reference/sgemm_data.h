@@ -12,9 +12,9 @@
 typedef struct duo_sgemm_data {
     const char *name;
     float (*draw)(uint64_t *random); /* an element before scaling */
-    int spread;  /* each element times 2^x, x uniform in (-spread/2, spread/2) */
-    int grading; /* column l of op(A) times 2^g, row l of op(B) times 2^-g, |g| <= this */
-    int apart;   /* row i of op(A), column j of op(B) times 2^g, |g| <= this, each its own */
+    int spread;           /* each element times 2^x, x uniform in (-spread/2, spread/2) */
+    int grading;          /* column l of op(A) times 2^g, row l of op(B) times 2^-g, |g| <= this */
+    int apart;            /* each row of op(A), column of op(B) times its own 2^g, |g| <= this */
     int scale_a, scale_b; /* all of op(A), all of op(B) times 2^this */
     int planted;          /* the number of plant[] values */
     float plant[3];       /* replace a few elements of op(A) and op(B) */
