@@ -76,7 +76,8 @@ static bool record(duo_context *const *context, int contexts, const duo_work *wo
     return good;
 }
 
-/* Sends the boxes of some contexts. Rows count from the bottom; the single context is there. */
+/* Sends the boxes of some contexts. Rows count from the bottom; the lowest is the single
+ * context's. */
 static void send(FILE *file, const char *name, const interval ran[PRODUCTS], int contexts)
 {
     fprintf(file, "$%s << EOD\n", name);

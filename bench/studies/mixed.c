@@ -27,7 +27,7 @@
 /* After this time idle threads of any library are asleep. */
 static const double kAsleepSeconds = 0.3;
 
-/* A reduction's error from which its result is wrong, in units of 2^-24 of the sum of |terms|. The
+/* From this error on a reduction's result is wrong, in units of 2^-24 of the sum of |terms|. The
  * header's bound is far below; a block that is missing or counted twice is far above. */
 static const double kWrongError = 64.0;
 

@@ -46,7 +46,7 @@ typedef struct duo_mix {
 /* ---- mixed_print.c: as a table or as CSV ---- */
 
 void duo_mixed_head(const duo_bench *bench, const duo_mix *mix);
-/* Sorts the times. */
+/* Prints the table; sorts the times for it. */
 void duo_mixed_print(const duo_bench *bench, duo_mix *mix, int neighbours);
 void duo_mixed_foot(const duo_bench *bench);
 

@@ -15,11 +15,11 @@ int duo_bench_mixed(duo_bench *bench);
 int duo_bench_adapt(duo_bench *bench);
 /* One product that is larger than some memory, with a check. */
 int duo_bench_large(duo_bench *bench);
-/* When the steps of a streamed product ran, as a picture. */
+/* A picture of when the steps of a streamed product ran. */
 int duo_bench_timeline(duo_bench *bench);
 /* First calls of a process beside a busy queue. */
 int duo_bench_stall(duo_bench *bench);
-/* When products of several contexts ran, as a picture. */
+/* A picture of when products of several contexts ran. */
 int duo_bench_lanes(duo_bench *bench);
 
 /* ---- stall_child.c: the processes of stall ---- */
