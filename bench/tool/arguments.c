@@ -120,7 +120,7 @@ error_t duo_parse_picture(const duo_option *option, struct argp_state *state, co
     return duo_picture_named_well(value) ? 0 : duo_tool_bad_value(option, state, value);
 }
 
-/* ---- What all commands have ---- */
+/* ---- Options of all commands ---- */
 
 enum { OPTION_USAGE = -2, OPTION_VERSION = 'V' };
 

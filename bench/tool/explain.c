@@ -210,8 +210,8 @@ static double memory_of(const arguments *a, bool gpu, const duo_device_info *inf
     return fmin(a->memory, fmin(all, duo_environment_get()->device_memory_bytes));
 }
 
-/* The call's conditions here; without a GPU, those of a machine with one; on the CPU's path,
- * without one. Several GPUs are alike, and reach each other's memory. */
+/* The call's conditions here; without a GPU, the conditions of a machine with one; on the CPU's
+ * path, without any. Several GPUs are alike, and reach each other's memory. */
 static duo_conditions conditions_of(const arguments *a, bool gpu, const duo_device_info *info)
 {
     duo_conditions conditions = {.profile = duo_profile_in_use(),

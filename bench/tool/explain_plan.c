@@ -28,7 +28,7 @@ bool duo_explain_plan_open(duo_explained_plan *e, const duo_call *call,
 
 void duo_explain_plan_close(duo_explained_plan *e) { duo_plan_free(&e->plan); }
 
-/* ---- What the steps amount to ---- */
+/* ---- Totals of the steps ---- */
 
 /* Totals of the steps of one kind on one operand, on one device or on all. */
 typedef struct total {

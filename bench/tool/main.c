@@ -36,7 +36,7 @@ static void print_usage(FILE *file)
                   "the version.\n");
 }
 
-/* Runs at every exit. A failure to print makes the tool fail, whatever the command returned. */
+/* Runs at every exit. If printing failed, the tool fails, even if the command did not. */
 static void close_stdout(void)
 {
     errno = 0;

@@ -111,8 +111,7 @@ void duo_interrupt_watch(void)
     struct sigaction action = {.sa_handler = leave};
     struct sigaction before;
     sigemptyset(&action.sa_mask);
-    for (int i = 0; i < WATCHED; i++) /* a signal that was ignored at the start stays ignored
-                                       * (nohup) */
+    for (int i = 0; i < WATCHED; i++) /* signals ignored at the start stay so (nohup) */
         if (sigaction(watched[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             (void)sigaction(watched[i], &action, NULL);
 }
