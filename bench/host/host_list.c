@@ -8,7 +8,8 @@
 
 /* ---- Device memory ---- */
 
-/* It is allocated without the library, so that DUOBLAS_DEVICE_MEMORY does not count it. */
+/* Groups allocate without the library, so that DUOBLAS_DEVICE_MEMORY does not count their
+ * memory. */
 
 static size_t bytes_of(const duo_operand *o)
 {

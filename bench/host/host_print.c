@@ -1,4 +1,4 @@
-/* host_print.c - products of host arrays as a table that people read, or as CSV. */
+/* host_print.c - prints products of host arrays as a table for people, or as CSV. */
 #include <math.h>
 #include <stdio.h>
 
