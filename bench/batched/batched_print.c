@@ -1,4 +1,4 @@
-/* batched_print.c - the table of `duoblas bench batched`. */
+/* batched_print.c - prints the table of `duoblas bench batched`. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
