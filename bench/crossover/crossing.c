@@ -63,7 +63,7 @@ double duo_crossover_gpu_seconds(const duo_case *c, duo_use use)
     return use.factor * (first + (calls - 1.0) * further) / calls;
 }
 
-/* log(GPU time / CPU time): negative where the GPU wins; NaN: nothing to compare. */
+/* log(GPU time / CPU time): negative if the GPU wins; NaN: nothing to compare. */
 static double log_ratio(const duo_case *c, duo_use use)
 {
     const double gpu = duo_crossover_gpu_seconds(c, use);
@@ -129,8 +129,8 @@ static double cpu_seconds_at(const duo_case *const *at, int count, double n)
     return low * pow(high / low, log(n / from) / log(to / from));
 }
 
-/* Finds where the curves meet: by a line through the sizes near first - 1 and first, or only these
- * two. */
+/* Finds the size where the curves meet: by a line through the sizes near first - 1 and first, or
+ * only these two. */
 static void meet(const duo_case *const *at, int count, int first, duo_use use,
                  duo_crossing *crossing)
 {

@@ -57,7 +57,7 @@ typedef struct duo_case {
 
 enum { DUO_CASES = 256, DUO_SESSIONS = 8 };
 
-/* ---- From what size on does the GPU win? ---- */
+/* ---- The size from which the GPU wins ---- */
 
 typedef enum duo_verdict {
     DUO_WINS_NEVER,  /* not at the largest size */
@@ -69,7 +69,7 @@ typedef enum duo_verdict {
 typedef struct duo_crossing {
     duo_verdict verdict;
     int64_t n;       /* smallest size of the ladder from which the GPU wins at all larger ones */
-    double between;  /* where the curves meet, by the sizes near it; 0: not known */
+    double between;  /* size where the curves meet, by sizes near it; 0: not known */
     double seconds;  /* the CPU's time there; 0: not known */
     int64_t largest; /* of the ladder */
     bool predicted;  /* a figure near the crossing is predicted */
@@ -201,7 +201,7 @@ typedef struct duo_source {
     bool possible;           /* the algorithm accepts the problem, and memory is enough */
 } duo_source;
 
-/* Lists what can be timed at a case; returns how many. */
+/* Lists the figures that can be timed at a case; returns how many. */
 int duo_crossover_sources(const duo_crossover *x, const duo_case *c,
                           duo_source source[DUO_MOST_SOURCES]);
 
@@ -259,7 +259,7 @@ void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile);
  * GPU. Never NULL. */
 const duo_figure *duo_crossover_cpu(const duo_case *c);
 const duo_figure *duo_crossover_gpu(const duo_case *c, duo_place place);
-/* log(GPU time / CPU time): negative where the GPU wins; NaN: nothing to compare. */
+/* log(GPU time / CPU time): negative if the GPU wins; NaN: nothing to compare. */
 double duo_crossover_log_ratio(const duo_case *c, duo_place place);
 
 duo_crossing duo_crossover_find(const duo_crossover *x, duo_operation operation, const char *family,
@@ -347,7 +347,7 @@ bool duo_crossover_plot(const duo_crossover *x, const char *path);
 /* Writes all as one HTML page without other files. */
 bool duo_crossover_report(const duo_crossover *x, const char *path);
 
-/* ---- time.c: choosing what fits into the time ---- */
+/* ---- time.c: choosing figures that fit into the time ---- */
 
 /* Seconds to time calls of `call_seconds`: warm-up, counting, all rounds. */
 double duo_budget_seconds(const duo_effort *effort, double call_seconds);

@@ -22,10 +22,10 @@
  * Reads the figures of earlier runs. Figures of operations that this run does not measure are kept
  * for writing; figures of the others are restored if `update` is set. Stale figures are dropped:
  *   all figures, if version, CPU or cache setting differ;
- *   those of the CPU's BLAS, if that differs;
- *   those that depend on the number of threads, or on GPU and driver, if these differ;
+ *   figures of the CPU's BLAS, if that differs;
+ *   figures that depend on the number of threads, or on GPU and driver, if these differ;
  *   quick figures, if this run is a full one;
- *   those of a noisy machine, unless noise is ignored.
+ *   figures of a noisy machine, unless noise is ignored.
  * Sets x->kept, x->full_before and x->sessions. False, with the reason in `why`: the file is not
  * understood, and nothing is kept.
  */

@@ -17,7 +17,7 @@
 
 enum { PATH = 4096 };
 
-/* ---- Where ---- */
+/* ---- Places of the files ---- */
 
 bool duo_files_find_profile(duo_files *files, const duo_crossover *x)
 {
@@ -85,7 +85,7 @@ static bool write_profile(const duo_profile *profile, const char *path, FILE *to
     return good;
 }
 
-/* Leaves an idle machine's profile alone. Programs do not look for a noisy one. */
+/* Leaves an idle machine's profile untouched. Programs do not look for a noisy one. */
 static bool write_noisy_profile(const duo_profile *profile, const char *path, const char *place,
                                 FILE *told)
 {

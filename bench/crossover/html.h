@@ -26,7 +26,7 @@ void duo_html_cell(const char *text, bool predicted, FILE *file);
 void duo_html_row_end(FILE *file);
 void duo_html_table_end(FILE *file);
 
-/* ---- report_sizes.c: from what size on the GPU is faster ---- */
+/* ---- report_sizes.c: sizes from which the GPU is faster ---- */
 
 /* Three tables: for one call, for arrays that are sent once and used often, and as GPU-BLOB defines
  * it. */

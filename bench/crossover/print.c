@@ -39,7 +39,7 @@ static void print_machine(const duo_crossover *x, FILE *file)
     duo_text_wrap("Math  ", duo_crossover_math, file);
 }
 
-/* ---- From what size on ---- */
+/* ---- Sizes from which the GPU wins ---- */
 
 /* The marks in the table of crossings. */
 typedef struct marks {

@@ -1,4 +1,4 @@
-/* profile.c - makes the profile: curves from the cases, and notes on what was measured here. */
+/* profile.c - makes the profile: curves from the cases, and notes on its measurements. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void take_curve(const duo_crossover *x, int series, duo_operation operati
 }
 
 /* Notes when an operation was measured. If its figures come from several sessions, the profile
- * claims only what holds for all: the oldest date, quick if any was, the most noise. */
+ * claims only facts that hold for all: the oldest date, quick if any was, the most noise. */
 static void take_session(const duo_crossover *x, duo_operation operation, duo_measured *measured)
 {
     const duo_session *oldest = NULL;

@@ -85,7 +85,7 @@ int duo_crossover_predict_rest(const duo_crossover *x, duo_case *c)
     return predicted;
 }
 
-/* ---- Choosing what fits into the time ---- */
+/* ---- Choosing figures that fit into the time ---- */
 
 /* Calibration in duo_measure: it makes the first call twice, unless the call takes this share of
  * the budget; then its runs grow until one takes this part of a sample. */
