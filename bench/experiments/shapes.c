@@ -1,9 +1,9 @@
 /*
- * shapes.c - `duoblas bench shapes`: many shapes in all layouts: the algorithm that dispatch
- * chooses for resident operands, beside cuBLAS with the same arguments. Without a GPU, or with
- * --side cpu: the CPU's choice beside a separate OpenBLAS with its own threads. --algorithms: also
- * every other algorithm's speed as a multiple of the peer's, in the order of the predictions.
- * --random N: N random products instead, each in one layout; failures are timed again.
+ * shapes.c - `duoblas bench shapes`: the algorithm that dispatch chooses for resident operands, in
+ * many shapes and all layouts, beside cuBLAS with the same arguments. Without a GPU, or with --side
+ * cpu: the CPU's choice beside a separate OpenBLAS with its own threads. --algorithms: also every
+ * other algorithm's speed as a multiple of the peer's, in the order of the predictions. --random N:
+ * N random products instead, each in one layout; failures are timed again.
  *
  * On the CPU the idle threads of both libraries stay awake for a while. So each sample begins with
  * a pause, in which the other's threads fall asleep, and a warm-up, which wakes its own.
