@@ -85,7 +85,7 @@ bool duo_peer_openblas_each(const duo_call *call, const duo_batch *batch, int th
 /* Does a batch by one call: by strides, or by lists if it has them. False: the library has none. */
 bool duo_peer_openblas_batch(const duo_call *call, const duo_batch *batch, int threads);
 
-/* Is there such a function? One that crashes or is wrong does not count, which is said on
+/* Has the library a batch function? One that crashes or is wrong does not count, which is said on
  * stderr. */
 bool duo_peer_openblas_batches(const duo_batch *batch);
 
