@@ -2,8 +2,8 @@
  * table.h - rows of figures as a table for people, as CSV, as a table of HTML, or as JSON.
  *
  * One function prints a row, cell by cell. A cell has its name in CSV and JSON, its title elsewhere
- * (NULL: no such column), its width as text (negative: flush left), and its value. While `titles`
- * is set, the function prints the names or titles, else the values. An unknown value is NAN or
+ * (NULL: no column), its width as text (negative: flush left), and its value. While `titles` is
+ * set, the function prints the names or titles, else the values. An unknown value is NAN or
  * negative: it is empty in CSV, null in JSON, and "-" elsewhere.
  */
 #ifndef DUO_TABLE_H
