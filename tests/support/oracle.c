@@ -14,52 +14,54 @@ int64_t oracle_index(duo_layout layout, int64_t i, int64_t j, int64_t ld)
     return layout == DUO_COL_MAJOR ? i + j * ld : i * ld + j;
 }
 
-/* op(X) as rows of `columns` doubles (by_rows), or as columns of `rows` doubles. */
+/* op(X) in float64, row after row. */
 static double *unpack(duo_layout layout, duo_transpose trans, const float *x, int64_t ld,
-                      int64_t rows, int64_t columns, bool by_rows)
+                      int64_t rows, int64_t columns)
 {
     double *out = malloc(((size_t)(rows * columns) + 1) * sizeof *out);
     if (out == NULL) {
         perror("oracle");
         exit(EXIT_FAILURE);
     }
-    for (int64_t i = 0; i < rows; i++) {
-        for (int64_t j = 0; j < columns; j++) {
-            const int64_t at = trans == DUO_NO_TRANS ? oracle_index(layout, i, j, ld)
-                                                     : oracle_index(layout, j, i, ld);
-            out[by_rows ? i * columns + j : j * rows + i] = x[at];
-        }
-    }
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            out[i * columns + j] = x[trans == DUO_NO_TRANS ? oracle_index(layout, i, j, ld)
+                                                           : oracle_index(layout, j, i, ld)];
     return out;
+}
+
+/* A row of sums and of sums of magnitudes: k rows of b, each times an element of a. By rows no sum
+ * waits for itself. */
+static void sum_row(int64_t n, int64_t k, const double *a, const double *b, double *restrict sum,
+                    double *restrict magnitude)
+{
+    for (int64_t j = 0; j < n; j++) sum[j] = magnitude[j] = 0.0;
+    for (int64_t q = 0; q < k; q++)
+        for (int64_t j = 0; j < n; j++) {
+            const double term = a[q] * b[q * n + j];
+            sum[j] += term;
+            magnitude[j] += fabs(term);
+        }
 }
 
 void oracle_sgemm(const oracle_product *p, double *want, double *bound)
 {
     const bool product = p->alpha != 0.0f && p->k > 0;
-    double *a = NULL, *b = NULL;
-    if (product) {
-        a = unpack(p->layout, p->transa, p->a, p->lda, p->m, p->k, true);
-        b = unpack(p->layout, p->transb, p->b, p->ldb, p->k, p->n, false);
-    }
+    const int64_t k = product ? p->k : 0;
+    const double alpha = product ? (double)p->alpha : 0.0;
+    double *const a = unpack(p->layout, p->transa, p->a, p->lda, product ? p->m : 0, k);
+    double *const b = unpack(p->layout, p->transb, p->b, p->ldb, k, p->n);
     for (int64_t i = 0; i < p->m; i++) {
+        double *const wanted = want + i * p->n, *const bounds = bound + i * p->n;
+        sum_row(p->n, k, a + i * k, b, wanted, bounds);
         for (int64_t j = 0; j < p->n; j++) {
-            double sum = 0.0, magnitude = 0.0;
-            for (int64_t q = 0; product && q < p->k; q++) {
-                const double term = a[i * p->k + q] * b[j * p->k + q];
-                sum += term;
-                magnitude += fabs(term);
-            }
-            double value = product ? (double)p->alpha * sum : 0.0;
-            double error = (double)(p->k + 3) * u * fabs((double)p->alpha) * magnitude;
-            if (!product) error = 0.0;
-            if (p->beta != 0.0f) {
-                const double old =
-                    (double)p->beta * (double)p->c[oracle_index(p->layout, i, j, p->ldc)];
-                value += old;
-                error += 2.0 * u * fabs(old);
-            }
-            want[i * p->n + j] = value;
-            bound[i * p->n + j] = error;
+            wanted[j] *= alpha;
+            bounds[j] *= (double)(p->k + 3) * u * fabs(alpha);
+            if (p->beta == 0.0f) continue;
+            const double old =
+                (double)p->beta * (double)p->c[oracle_index(p->layout, i, j, p->ldc)];
+            wanted[j] += old;
+            bounds[j] += 2.0 * u * fabs(old);
         }
     }
     free(a);
