@@ -577,14 +577,16 @@ static void try(int number)
 static const sim_kind kinds[] = {SIM_ALLOCATE, SIM_PIN,  SIM_CLASSIFY, SIM_OPEN,   SIM_COPY,
                                  SIM_LAUNCH,   SIM_PACK, SIM_MARK,     SIM_WAIT,   SIM_IDLE,
                                  SIM_AFTER,    SIM_LOAD, SIM_RECORD,   SIM_REPLAY, SIM_CLOSE};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* Calls of the backend fail. */
-static void with_failing_backend(int number)
+/* Calls of the backend fail: all of a kind from the first on, or only the second. made: how many of
+ * each kind the good call makes. */
+static void with_failing_backend(int number, const uint64_t made[])
 {
     static const duo_status statuses[] = {DUO_ERR_MEMORY, DUO_ERR_DEVICE, DUO_ERR_LOST};
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+    for (int k = 0; k < KINDS; k++)
         for (int i = 0; i < 3; i++)
-            for (int nth = 1; nth <= 2; nth++) { /* all from the first on, or only the second */
+            for (int nth = 1; nth <= 2 && made[k] >= (uint64_t)nth; nth++) {
                 begin();
                 sim_fail(kinds[k], nth, statuses[i], nth == 1 ? -1 : 1);
                 try(number);
@@ -624,11 +626,14 @@ static void provoke(void)
         if (s.function == NULL) return;
         test_case("%s/%d", s.function, i);
         if (s.with > 1) with_empty_heap(i); /* first: then little waits in the pools */
+        uint64_t made[KINDS];
         begin();
+        for (int k = 0; k < KINDS; k++) made[k] = sim_count(kinds[k]);
         try(i);
+        for (int k = 0; k < KINDS; k++) made[k] = sim_count(kinds[k]) - made[k];
         end();
         if (s.with == 0) continue;
-        with_failing_backend(i);
+        with_failing_backend(i, made);
         with_lost_devices(i);
     }
 }
