@@ -338,16 +338,15 @@ static int all_algorithms(const problem *p, test_rng *rng)
 /* Every kind of data, with each operand stored along k and across. */
 static void random_parts(void)
 {
-    const int problems = (test_on_sim() ? 4 : 16) * DUO_SGEMM_KINDS;
-    const int64_t most = test_on_sim() ? 400 : 900;
+    const int64_t most = 900;
     test_rng rng = test_rng_for("packed parts");
     int packing = 0;
-    for (int x = 0; x < problems; x++) {
+    for (int x = 0; x < 16 * DUO_SGEMM_KINDS; x++) {
         problem p = {.transa = test_between(&rng, 0, 1) != 0,
                      .transb = test_between(&rng, 0, 1) != 0,
                      .m = test_between(&rng, 1, most),
                      .n = test_between(&rng, 1, most),
-                     .k = test_between(&rng, 64, test_on_sim() ? 80 : 300),
+                     .k = test_between(&rng, 64, 300),
                      .offset = test_between(&rng, 0, 1) * test_between(&rng, 1, 7),
                      .data = &duo_sgemm_kinds[x % DUO_SGEMM_KINDS]};
         make_operands(&p, &rng, x / DUO_SGEMM_KINDS % 2 != 0);
@@ -369,10 +368,6 @@ static const duo_sgemm_data *wide_data(void)
  * are chosen, and for most parts smaller ones. */
 static void large_parts(void)
 {
-    if (test_on_sim()) {
-        test_skip("the simulated device has no tiles");
-        return;
-    }
     test_rng rng = test_rng_for("packed parts large");
     for (int x = 0; x < 8; x++) {
         const bool aligned = x / 4 == 0;

@@ -364,7 +364,7 @@ static void public_default_context(void)
 }
 
 /* The same vector twice: x.x is the sum of squares; and the operands swapped give the same bits. */
-static void dot_properties(void)
+static void public_dot_properties(void)
 {
     test_rng rng = test_rng_for("dot properties");
     duo_context *ctx = test_context();
@@ -403,7 +403,7 @@ int main(int argc, char **argv)
         {"public_random", public_random},
         {"public_large", public_large},
         {"public_default_context", public_default_context},
-        {"dot_properties", dot_properties},
+        {"public_dot_properties", public_dot_properties},
         {NULL, NULL},
     };
     return test_main(argc, argv, "reductions", tests);

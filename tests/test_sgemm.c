@@ -174,13 +174,12 @@ static void algorithm_odd_shapes(void)
         {640, 3, 5},    {3, 640, 5},     {192, 160, 96},  {256, 256, 16},  {255, 129, 31},
         {130, 258, 66}, {131, 33, 4004}, {29, 203, 8004}, {45, 9001, 130},
     };
-    const bool on_sim = test_on_sim(); /* its algorithms have one kernel: one layout per shape */
     test_rng rng = test_rng_for("sgemm odd shapes");
     const duo_algorithm *algorithms[DUO_CANDIDATES];
     const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-            for (int t = on_sim ? (int)s % 4 : 0; t < 4; t += on_sim ? 4 : 1) {
+            for (int t = 0; t < 4; t++) {
                 problem p = random_problem(&rng);
                 p.m = shapes[s][0], p.n = shapes[s][1], p.k = shapes[s][2];
                 p.transa = t % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
@@ -195,7 +194,7 @@ static void algorithm_odd_shapes(void)
 /* The gap that makes the leading dimension for `rows` a multiple of 4, or not. */
 static int64_t gap_of(int64_t rows, bool multiple) { return (4 - rows % 4) % 4 + !multiple; }
 
-/* Few columns or rows of C: every tile of sgemm_gpu_skinny on an H100 except the 128 x 32 along k,
+/* Few columns or rows of C: on an H100 every tile of sgemm_gpu_skinny except the 128 x 32 along k,
  * X copied by 16 bytes or not, k in one range and in several. */
 static void algorithm_thin(void)
 {
@@ -203,7 +202,7 @@ static void algorithm_thin(void)
     static const int64_t rows_and_k[][2] = {{300, 1100}, {70, 2000},  {130, 5000}, {12000, 37},
                                             {4000, 100}, {60000, 20}, {300, 5000}};
     enum { THIN = sizeof thin / sizeof thin[0], SIZES = sizeof rows_and_k / sizeof rows_and_k[0] };
-    const int step = test_on_sim() ? 7 : 1; /* its kernels have no tiles */
+    const int step = test_mode_now() == MODE_GPU ? 1 : 7;
     test_rng rng = test_rng_for("sgemm thin");
     const duo_algorithm *algorithms[DUO_CANDIDATES];
     const int count = test_algorithms(DUO_SGEMM, algorithms);

@@ -249,9 +249,8 @@ static void print_worst(const char *name, int cases, const double worst[DUO_SGEM
 
 static void algorithm_bounds(void)
 {
-    /* A GPU algorithm may take two problems of three; the simulated device has one code for all. */
-    static const int usual[] = {[MODE_CPU] = 5100, [MODE_SIM] = 750, [MODE_GPU] = 7800};
-    const int cases = cases_of(usual[test_mode_now()]);
+    /* A GPU has many algorithms, each of which may take two problems of three. */
+    const int cases = cases_of(test_mode_now() == MODE_GPU ? 7800 : 100 * DUO_SGEMM_KINDS);
     const int64_t work = INT64_C(1) << (long_run() ? 23 : 20);
     static double worst[DUO_SGEMM_ALGORITHMS][DUO_SGEMM_KINDS];
     int done[DUO_SGEMM_ALGORITHMS] = {0};
@@ -310,10 +309,6 @@ static void algorithm_large(void)
         {2304, 2308, 301, true, true, false, true},   {2305, 2311, 301, true, false, true, true},
     };
     const bool small_workspace = getenv("DUOBLAS_WORKSPACE") != NULL;
-    if (test_on_sim()) {
-        test_skip("the simulated device has no tiles");
-        return;
-    }
     test_rng rng = test_rng_for("sgemm accuracy large");
     const duo_algorithm *algorithms[DUO_SGEMM_ALGORITHMS];
     const int count = algorithms_for(DUO_MATH_TF32, algorithms);
@@ -593,9 +588,9 @@ static void norms(void)
     const duo_algorithm *algorithms[DUO_SGEMM_ALGORITHMS];
     double largest[DUO_SGEMM_ALGORITHMS] = {0.0};
     const int count = algorithms_for(DUO_MATH_ACCURATE, algorithms);
-    const int problems = test_on_sim() ? 4 : 5 * 4; /* one code for all */
+    const int step = test_mode_now() == MODE_GPU ? 1 : 4; /* 4: each shape once */
     for (int kind = 0; kind < DUO_SGEMM_KINDS; kind++) {
-        for (int s = 0; s < problems; s++) {
+        for (int s = 0; s < 5 * 4; s += step) {
             if (!has_norm(&duo_sgemm_kinds[kind])) continue;
             problem p = {.layout = DUO_COL_MAJOR,
                          .transa = s / 5 % 2 != 0,

@@ -344,6 +344,10 @@ static void range(void)
  * bits. */
 static void algorithms_twice(void)
 {
+    if (test_on_sim()) {
+        test_skip("the simulated device computes by a loop of the tests");
+        return;
+    }
     test_rng rng = test_rng_for("sgemm float64 rows");
     const duo_algorithm *algorithms[DUO_CANDIDATES];
     const int count = test_algorithms(DUO_SGEMM, algorithms);
