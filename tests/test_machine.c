@@ -19,7 +19,6 @@
 #include "gpu/backend/devices.h"
 #include "host/fork.h"
 #include "host/machine.h"
-#include "host/quota.h"
 #include "sim/sim.h"
 #include "support/child.h"
 #include "support/folder.h"

@@ -19,7 +19,6 @@
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 #include "host/machine.h"
-#include "host/quota.h"
 
 static const char doc[] = "Shows the CPU and its BLAS, the GPUs and the profile in use, and warns "
                           "of what makes them slower than they could be.";

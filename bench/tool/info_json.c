@@ -14,7 +14,6 @@
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 #include "host/machine.h"
-#include "host/quota.h"
 
 /* NULL and "" become null: not known. */
 static void add_text(cJSON *to, const char *key, const char *text)

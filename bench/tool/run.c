@@ -3,7 +3,6 @@
  * summary of its BLAS calls when it ends.
  */
 #define _GNU_SOURCE
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -15,6 +14,7 @@
 
 #include "bench/tool/arguments.h"
 #include "bench/tool/tool.h"
+#include "host/elf.h"
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* exit statuses, as in shells */
 
@@ -49,38 +49,35 @@ static error_t check(void *into, struct argp_state *state)
 
 /* ---- Is a program linked statically? ---- */
 
-/* Opens the file that execvp would run; NULL: there is none. */
-static FILE *open_program(const char *program)
+/* Opens the file that execvp would run; -1: there is none. */
+static int open_program(const char *program)
 {
+    const int how = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
     const char *folder = getenv("PATH");
-    if (strchr(program, '/') != NULL || folder == NULL) return fopen(program, "rbe");
+    if (strchr(program, '/') != NULL || folder == NULL) return open(program, how);
     while (true) {
         const char *const end = strchrnul(folder, ':');
         char path[PATH_MAX];
         const int length = snprintf(path, sizeof path, "%.*s%s%s", (int)(end - folder), folder,
                                     end > folder ? "/" : "", program);
-        if (length < PATH_MAX && access(path, X_OK) == 0) return fopen(path, "rbe");
-        if (*end == '\0') return NULL;
+        if (length < PATH_MAX && access(path, X_OK) == 0) return open(path, how);
+        if (*end == '\0') return -1;
         folder = end + 1;
     }
 }
 
 static bool is_static(const char *program)
 {
-    Elf64_Ehdr head;
-    Elf64_Phdr part;
-    FILE *const file = open_program(program);
-    if (file == NULL) return false;
-    bool is_static = fread(&head, sizeof head, 1, file) == 1 &&
-                     memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
-                     head.e_ident[EI_CLASS] == ELFCLASS64;
-    for (int i = 0; is_static && i < head.e_phnum; i++) {
-        const long place = (long)head.e_phoff + (long)i * head.e_phentsize;
-        is_static = fseek(file, place, SEEK_SET) == 0 && fread(&part, sizeof part, 1, file) == 1 &&
-                    part.p_type != PT_INTERP;
-    }
-    fclose(file);
-    return is_static;
+    duo_elf f;
+    int count = 0;
+    const int file = open_program(program);
+    const bool mapped = file >= 0 && duo_elf_map(&f, file, false);
+    if (file >= 0) (void)close(file);
+    if (!mapped) return false;
+    const ElfW(Phdr) *const segment = duo_elf_segments(&f, &count);
+    const bool answer = segment != NULL && !duo_elf_is_dynamic(segment, count);
+    duo_elf_unmap(&f);
+    return answer;
 }
 
 /* ---- The command ---- */

@@ -67,7 +67,7 @@ void duo_blas_tell_program(const duo_blas_gemm *g);
  */
 void duo_blas_report(bool cblas, bool wide, int argument);
 
-/* ---- Programs of another BLAS with 64-bit integers: libblas64.c ---- */
+/* ---- Programs of another BLAS with 64-bit integers: program.c ---- */
 
 /* Functions of a BLAS with 64-bit integers under plain names: a preloaded drop-in hands its calls
  * on to them. Functions that the library does not have are NULL. */

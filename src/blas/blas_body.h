@@ -8,7 +8,7 @@
  *
  * Integers that are passed by value are declared as 64 bits in both. x86-64 and AArch64 pass both
  * widths in one register or stack slot, and a caller with 32 bits leaves arbitrary bits in the
- * upper half: VALUE cuts them off. Programs of libblas64.c need all 64 bits. The hidden lengths of
+ * upper half: VALUE cuts them off. Programs of libblas64.so need all 64 bits. The hidden lengths of
  * Fortran's strings are not read.
  */
 #include "blas/blas.h"

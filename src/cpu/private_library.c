@@ -3,7 +3,6 @@
 #include "cpu/private_library.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -15,6 +14,8 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "host/elf.h"
 
 /* No library is larger, but a sparse file may seem to be. OpenBLAS has 40 MB, MKL's largest 100. */
 static const off_t kLargest = 1 << 30;
@@ -94,24 +95,21 @@ bool duo_library_mentions(const char *path, const char *text)
 
 /* With the name in the file (DT_SONAME) the loader would give our copy to others. The entry becomes
  * one that the loader ignores. */
-static bool take_name_away(int file, size_t bytes)
+static bool take_name_away(int file)
 {
-    char *const all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (all == MAP_FAILED) return false;
-    const ElfW(Ehdr) *const head = (const void *)all;
-    bool good = bytes > sizeof *head && memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 &&
-                head->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
-                head->e_phoff <= bytes &&
-                head->e_phnum <= (bytes - head->e_phoff) / sizeof(ElfW(Phdr));
-    for (int i = 0; good && i < head->e_phnum; i++) {
-        const ElfW(Phdr) *const part = (const ElfW(Phdr) *)(const void *)(all + head->e_phoff) + i;
-        if (part->p_type != PT_DYNAMIC) continue;
-        good = part->p_offset <= bytes && part->p_filesz <= bytes - part->p_offset;
-        ElfW(Dyn) *const entry = (ElfW(Dyn) *)(void *)(all + part->p_offset);
-        for (size_t e = 0; good && e < part->p_filesz / sizeof *entry; e++)
+    duo_elf all;
+    int count = 0;
+    if (!duo_elf_map(&all, file, true)) return false;
+    const ElfW(Phdr) *const segment = duo_elf_segments(&all, &count);
+    bool good = segment != NULL;
+    for (int i = 0; good && i < count; i++) {
+        if (segment[i].p_type != PT_DYNAMIC) continue;
+        ElfW(Dyn) *const entry = duo_elf_part(&all, segment[i].p_offset, segment[i].p_filesz);
+        good = entry != NULL;
+        for (size_t e = 0; good && e < segment[i].p_filesz / sizeof *entry; e++)
             if (entry[e].d_tag == DT_SONAME) entry[e].d_tag = DT_CHECKSUM;
     }
-    (void)munmap(all, bytes);
+    duo_elf_unmap(&all);
     return good;
 }
 
@@ -162,7 +160,7 @@ static int copy_of(const char *path)
         good = sendfile(to, from, &done, (size_t)(status.st_size - done)) > 0;
     const int problem = errno;
     (void)close(from);
-    if (good && take_name_away(to, (size_t)status.st_size) && seal(to)) return to;
+    if (good && take_name_away(to) && seal(to)) return to;
     if (to >= 0) (void)close(to);
     errno = good ? ENOEXEC : problem;
     return -1;
@@ -251,18 +249,17 @@ int duo_library_deep(void)
 
 /* ---- Programs without a loader ---- */
 
-/* The program itself is the first object. If it has a dynamic linker, it names that. */
-static int has_interpreter(struct dl_phdr_info *object, size_t size, void *found)
+/* The program itself is the first object. */
+static int has_linker(struct dl_phdr_info *object, size_t size, void *found)
 {
     (void)size;
-    for (int i = 0; i < object->dlpi_phnum; i++)
-        if (object->dlpi_phdr[i].p_type == PT_INTERP) *(bool *)found = true;
+    *(bool *)found = duo_elf_is_dynamic(object->dlpi_phdr, object->dlpi_phnum);
     return 1; /* look at no other object */
 }
 
 bool duo_program_is_static(void)
 {
     bool found = false;
-    (void)dl_iterate_phdr(has_interpreter, &found);
+    (void)dl_iterate_phdr(has_linker, &found);
     return !found;
 }

@@ -25,4 +25,8 @@ int duo_machine_threads_for(int asked);
  * binding of its maker to one place. */
 void duo_machine_unbind(void);
 
+/* The CPUs that a container's quota allows, rounded up; 0: there is no quota. root: "", or a folder
+ * that stands for / in tests. */
+int duo_quota_cpus(const char *root);
+
 #endif
