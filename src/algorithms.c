@@ -21,6 +21,16 @@ duo_operation duo_algorithm_operation(duo_algorithm_id id)
     return operations[id];
 }
 
+duo_side duo_algorithm_side(duo_algorithm_id id)
+{
+    static const duo_side sides[] = {
+#define SIDE(operation, side, maths, name) DUO_SIDE_##side,
+        DUO_ALGORITHM_LIST(SIDE)
+#undef SIDE
+    };
+    return sides[id];
+}
+
 bool duo_algorithm_calls_blas(duo_algorithm_id id)
 {
     return id == DUO_sgemm_cpu_openblas || id == DUO_sgemm_cpu_float64;

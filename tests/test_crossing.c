@@ -5,7 +5,7 @@
 
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/selection.h"
-#include "choice/profile_built_in.h"
+#include "choice/profile_in_use.h"
 #include "support/crossover_csv.h"
 #include "support/data.h"
 #include "support/harness.h"

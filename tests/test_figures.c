@@ -9,8 +9,9 @@
 
 #include "bench/crossover/figures.h"
 #include "bench/crossover/files.h"
-#include "choice/profile_file.h"
-#include "choice/profile_parts.h"
+#include "bench/tool/profile_write.h"
+#include "choice/profile.h"
+#include "choice/profile_files.h"
 #include "support/data.h"
 #include "support/folder.h"
 #include "support/harness.h"

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "choice/profile_built_in.h"
 #include "choice/profile_in_use.h"
 #include "choice/select.h"
 #include "cpu/blas_library.h"

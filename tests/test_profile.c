@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "bench/tool/profile_write.h"
 #include "choice/algorithm.h"
-#include "choice/profile_built_in.h"
-#include "choice/profile_file.h"
+#include "choice/profile.h"
+#include "choice/profile_files.h"
 #include "choice/profile_in_use.h"
-#include "choice/profile_parse.h"
-#include "choice/profile_parts.h"
+#include "choice/profile_text.h"
 #include "host/machine.h"
 #include "support/calls.h"
 #include "support/folder.h"

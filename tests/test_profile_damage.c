@@ -10,8 +10,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "choice/profile_file.h"
-#include "choice/profile_parse.h"
+#include "choice/profile_files.h"
+#include "choice/profile_text.h"
 #include "support/data.h"
 #include "support/folder.h"
 #include "support/harness.h"

@@ -1,6 +1,6 @@
 /*
  * test_profile_in_use.c - which profile serves, and which of its parts: in children, since a
- * process decides it once. The places of its files are in test_profile_paths.c.
+ * process decides it once. The places of its files are in test_profile_files.c.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench/tool/profile_write.h"
 #include "choice/algorithm.h"
-#include "choice/profile_built_in.h"
-#include "choice/profile_file.h"
+#include "choice/profile_files.h"
 #include "choice/profile_in_use.h"
 #include "cpu/blas_library.h"
 #include "host/machine.h"

@@ -4,7 +4,6 @@
  */
 #include <math.h>
 
-#include "choice/profile_built_in.h"
 #include "choice/profile_in_use.h"
 #include "choice/select.h"
 #include "choice/transfer_cost.h"

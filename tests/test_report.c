@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
-#include "choice/profile_built_in.h"
+#include "choice/profile_in_use.h"
 #include "support/crossover_csv.h"
 #include "support/folder.h"
 #include "support/harness.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "choice/algorithm.h"
-#include "choice/profile_built_in.h"
+#include "choice/profile_in_use.h"
 #include "support/data.h"
 #include "support/harness.h"
 

@@ -272,7 +272,7 @@ narrow
 # A GPU that is not here, by its profile; one without a GPU part does not serve.
 expect 1 $short --no-profile --gpu-profile "$place/no/such.ini"
 says err 'cannot use the profile'
-sed 's/^gpu *=.*/gpu = NVIDIA Made Up/' "$source/src/choice/profiles/h200.ini" \
+sed 's/^gpu *=.*/gpu = NVIDIA Made Up/' "$source/bench/profiles/h200.ini" \
     >"$place/files/made.ini"
 sed 's/^effort = .*/&\nnoise_millionths = 500000/' "$place/files/made.ini" \
     >"$place/files/noisy.ini"

@@ -14,8 +14,8 @@
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
-#include "choice/profile_file.h"
-#include "choice/profile_parts.h"
+#include "choice/profile.h"
+#include "choice/profile_files.h"
 
 static const char doc[] =
     "Measures sgemm, sasum, ssum and sdot over ladders of sizes, on the CPU and on the GPU with "

@@ -10,8 +10,9 @@
 
 #include "bench/tool/arguments.h"
 #include "bench/tool/output.h"
-#include "choice/profile_file.h"
-#include "choice/profile_parts.h"
+#include "bench/tool/profile_write.h"
+#include "choice/profile.h"
+#include "choice/profile_files.h"
 
 enum { LINE = 512, COLUMNS = 14, MOST_LINES = DUO_CASES * DUO_SERIES };
 

@@ -9,11 +9,11 @@
 #include "bench/crossover/figures.h"
 #include "bench/measure/benchmark.h"
 #include "bench/tool/output.h"
+#include "bench/tool/profile_write.h"
 #include "bench/tool/progress.h"
-#include "choice/profile_file.h"
+#include "choice/profile.h"
+#include "choice/profile_files.h"
 #include "choice/profile_in_use.h"
-#include "choice/profile_parts.h"
-#include "choice/profile_paths.h"
 
 enum { PATH = 4096 };
 

@@ -7,7 +7,7 @@
 #include "bench/measure/benchmark.h"
 #include "bench/measure/stock.h"
 #include "bench/tool/text.h"
-#include "choice/profile_built_in.h"
+#include "choice/profile_in_use.h"
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 #include "host/machine.h"

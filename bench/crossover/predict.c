@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
-#include "choice/profile_built_in.h"
 #include "choice/profile_in_use.h"
 #include "choice/select.h"
 #include "gpu/backend/devices.h"

@@ -6,8 +6,8 @@
 #include "bench/crossover/crossover.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
+#include "choice/profile.h"
 #include "choice/profile_in_use.h"
-#include "choice/profile_parts.h"
 #include "cpu/blas_library.h"
 #include "host/machine.h"
 

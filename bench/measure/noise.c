@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "bench/measure/benchmark.h"
-#include "choice/profile_parts.h"
+#include "choice/profile.h"
 
 /* ---- Judging ---- */
 

@@ -18,7 +18,6 @@
 #include "bench/tool/table.h"
 #include "bench/tool/tool.h"
 #include "choice/learned.h"
-#include "choice/profile_built_in.h"
 #include "choice/profile_in_use.h"
 
 enum { CALLS = 500, QUICK_CALLS = 60 };

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "call/route.h"
-#include "choice/parts.h"
+#include "choice/select.h"
 #include "cpu/blas_library.h"
 
 /* ---- Text ---- */

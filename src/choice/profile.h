@@ -5,8 +5,8 @@
  * sizes in elements, times in picoseconds, rates in bytes per second. `duoblas crossover` writes
  * it. Its [machine] section is its signature: if version or CPU differ, or any line cannot be
  * right, the whole file is refused and a built-in profile serves. The built-in profiles
- * (src/choice/profiles/) are files of this kind, compiled in. profile_fields.h has the format,
- * profile_file.h the files, profile_in_use.h the choice.
+ * (bench/profiles/) are files of this kind, compiled in. profile_text.h has the format,
+ * profile_files.h the files, profile_in_use.h the choice.
  */
 #ifndef DUO_PROFILE_H
 #define DUO_PROFILE_H
@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "algorithms.h"
+#include "call.h"
 #include "choice/correction.h"
 #include "choice/curve.h"
 
@@ -67,5 +68,23 @@ typedef struct duo_profile {
 
     duo_correction correction[DUO_CORRECTED][DUO_CORRECTED_THREADS];
 } duo_profile;
+
+/* ---- Parts that a profile lacks and borrows from another; its noise ---- */
+
+/* The GPU part: the link and the curves of the GPU's algorithms. */
+void duo_profile_borrow_gpu(duo_profile *to, const duo_profile *from);
+/* The curves of a side's algorithms that were not measured. */
+void duo_profile_borrow_curves(duo_profile *to, const duo_profile *from, duo_side side);
+/* The figures of [cpu] that were not measured. */
+void duo_profile_borrow_figures(duo_profile *to, const duo_profile *from);
+
+/* Figures are noisy if they may be off by more than this share: on quiet machines quartiles of the
+ * same work lie within some percent. */
+extern const double duo_quiet_error;
+/* The noise of the noisiest operation; 0: unknown. */
+double duo_profile_noise(const duo_profile *profile);
+
+/* Has the profile no curve of this operation on the CPU? */
+bool duo_profile_lacks(const duo_profile *profile, duo_operation operation);
 
 #endif

@@ -1,4 +1,4 @@
-/* profile_in_use.c - the profile that serves this process, and why. */
+/* profile_in_use.c - the built-in profiles; the profile that serves this process, and why. */
 #define _GNU_SOURCE
 #include "choice/profile_in_use.h"
 
@@ -9,16 +9,125 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "choice/algorithm.h"
-#include "choice/profile_built_in.h"
-#include "choice/profile_file.h"
-#include "choice/profile_parts.h"
-#include "choice/profile_paths.h"
+#include "choice/profile_files.h"
+#include "choice/profile_text.h"
+#include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
 #include "host/environment.h"
 #include "host/lock.h"
 #include "host/machine.h"
 #include "host/stack.h"
+
+/* ---- Built-in profiles; by name, of this host, of a GPU ---- */
+
+/* bench/profiles/, turned into strings by the build. */
+extern const char duo_profile_text_h100[];
+extern const char duo_profile_text_h200[];
+extern const char duo_profile_text_generic[];
+
+static duo_profile h100, h200, generic;
+/* The generic profile, slowed down to the kernels of the inner BLAS: presumed ones, real ones. */
+static duo_profile unmeasured[2];
+static duo_width slowed_for[2];
+static int made; /* how many of the two */
+static bool ready;
+
+static void prepare(void)
+{
+    if (ready) return;
+    char problem[200];
+    (void)duo_profile_parse(duo_profile_text_h100, &h100, problem, sizeof problem);
+    (void)duo_profile_parse(duo_profile_text_h200, &h200, problem, sizeof problem);
+    (void)duo_profile_parse(duo_profile_text_generic, &generic, problem, sizeof problem);
+    snprintf(h100.origin, sizeof h100.origin, "built-in h100");
+    snprintf(h200.origin, sizeof h200.origin, "built-in h200");
+    snprintf(generic.origin, sizeof generic.origin, "built-in generic");
+    duo_profile_borrow_curves(&h100, &h200, DUO_SIDE_GPU);
+    duo_profile_borrow_gpu(&generic, &h100);
+    ready = true;
+}
+
+const duo_profile *duo_profile_built_in(const char *name)
+{
+    duo_lock(DUO_LOCK_PROFILE);
+    prepare();
+    duo_unlock(DUO_LOCK_PROFILE);
+    if (strcmp(name, "h100") == 0) return &h100;
+    if (strcmp(name, "h200") == 0) return &h200;
+    return strcmp(name, "generic") == 0 ? &generic : NULL;
+}
+
+/* The profile of this GPU; for an unknown GPU the H100's. Not before built_in_of_host. */
+static const duo_profile *built_in_of_gpu(const char *gpu)
+{
+    return strcmp(gpu, h200.gpu) == 0 ? &h200 : &h100;
+}
+
+/* ---- Of this host ---- */
+
+/* Was the CPU part measured on a host that is like this one in all respects? */
+static bool same_host(const duo_profile *p, char *problem, size_t size)
+{
+    if (!duo_profile_of_this_cpu(p, problem, size)) return false;
+    const bool same_blas = duo_blas_library_is(p->blas);
+    const int threads = duo_machine_threads();
+    if (!same_blas)
+        snprintf(problem, size, "measured with %.80s, not %s", p->blas, duo_blas_library_name());
+    else if (p->threads != threads)
+        snprintf(problem, size, "measured with %d threads, not %d", p->threads, threads);
+    return same_blas && p->threads == threads;
+}
+
+/* The width of the inner BLAS's kernels. Before it is opened this CPU's width is presumed. */
+static duo_width width_of_blas(void)
+{
+    const duo_blas_library *const library = duo_blas_library_seen();
+    if (!duo_blas_library_looked()) return duo_width_of_cpu();
+    return library != NULL ? duo_width_of_kernels(library->core) : DUO_WIDTH_UNKNOWN;
+}
+
+/*
+ * The generic profile was measured with AVX-512 kernels on a Zen 4. Narrower kernels take `times`
+ * as long: measured there in products of 256^3 to 1000^3.
+ */
+static const duo_profile *for_unmeasured(void)
+{
+    static const double times[] = {[DUO_WIDTH_UNKNOWN] = 1.0,
+                                   [DUO_SSE] = 5.0,
+                                   [DUO_AVX] = 1.75,
+                                   [DUO_AVX2] = 1.35,
+                                   [DUO_AVX512] = 1.0};
+    const duo_width width = width_of_blas();
+    for (int i = 0; i < made; i++)
+        if (slowed_for[i] == width) return &unmeasured[i];
+    const int new = made < 2 ? made++ : 1;
+    duo_curve *const curve = &unmeasured[new].curve[DUO_sgemm_cpu_openblas];
+    unmeasured[new] = generic;
+    slowed_for[new] = width;
+    for (int i = 0; i < curve->count; i++) curve->seconds[i] *= times[width];
+    return &unmeasured[new];
+}
+
+/* The profile for the CPU part: this host's, with an empty `why_not`; or else the generic one, with
+ * times for this host's kernels, and `why_not` says why none is this host's. */
+static const duo_profile *built_in_of_host(char *why_not, size_t size)
+{
+    char problem[200];
+    prepare();
+    why_not[0] = '\0';
+    if (same_host(&h200, problem, sizeof problem)) return &h200;
+    if (same_host(&h100, why_not, size)) return &h100;
+    return for_unmeasured();
+}
+
+/* May built_in_of_host return this profile? */
+static bool serves_hosts(const duo_profile *profile)
+{
+    return profile == &h100 || profile == &h200 || profile == &unmeasured[0] ||
+           profile == &unmeasured[1];
+}
+
+/* ---- The profile in use ---- */
 
 /* A file's profile. */
 typedef struct from_file {
@@ -107,11 +216,11 @@ static void complete(from_file *file, const duo_profile *host)
     duo_profile_borrow_figures(whole, host);
     duo_profile_borrow_curves(whole, host, DUO_SIDE_CPU);
     if (!(whole->upload_pageable > 0.0)) {
-        const duo_profile *const any = duo_built_in_of_gpu("none");
+        const duo_profile *const any = built_in_of_gpu("none");
         duo_profile_borrow_gpu(whole, any);
         add_why("; GPU part: %s", any->origin);
     }
-    duo_profile_borrow_curves(whole, duo_built_in_of_gpu(whole->gpu), DUO_SIDE_GPU);
+    duo_profile_borrow_curves(whole, built_in_of_gpu(whole->gpu), DUO_SIDE_GPU);
 }
 
 /* ---- Files ---- */
@@ -154,7 +263,7 @@ static const duo_profile *load(void)
 {
     why[0] = '\0';
     char not_built_in[200];
-    const duo_profile *const host = duo_built_in_of_host(not_built_in, sizeof not_built_in);
+    const duo_profile *const host = built_in_of_host(not_built_in, sizeof not_built_in);
     const char *const asked = duo_environment_get()->profile;
     wanted w = {.file = &now->loaded, .host = host};
     now->host = host;
@@ -170,7 +279,7 @@ static const duo_profile *load(void)
     else
         add_why("built in; `duoblas crossover' measures this machine; %s is used for its GPU part "
                 "only: %s",
-                duo_built_in_of_gpu(host->gpu)->origin, not_built_in);
+                built_in_of_gpu(host->gpu)->origin, not_built_in);
     return host;
 }
 
@@ -181,7 +290,7 @@ static bool find_of_gpu(const char *gpu)
     memcpy(before, why, sizeof before);
     why[0] = '\0';
     wanted w = {.file = &now->of_gpu,
-                .host = duo_built_in_of_host(not_built_in, sizeof not_built_in),
+                .host = built_in_of_host(not_built_in, sizeof not_built_in),
                 .gpu = gpu};
     const bool found =
         duo_environment_get()->profile == NULL && duo_profile_search(gpu, take_file, &w);
@@ -193,7 +302,7 @@ static bool find_of_gpu(const char *gpu)
  * GPU part of a built-in one. */
 static const duo_profile *profile_for(const char *gpu, const duo_profile *profile)
 {
-    const duo_profile *const built_in = duo_built_in_of_gpu(gpu);
+    const duo_profile *const built_in = built_in_of_gpu(gpu);
     if (profile == &now->loaded.whole && find_of_gpu(gpu)) return &now->of_gpu.whole;
     if (strcmp(profile->gpu, gpu) == 0 || strcmp(profile->gpu, built_in->gpu) == 0) return profile;
     now->mixed = *profile;
@@ -205,7 +314,7 @@ static const duo_profile *profile_for(const char *gpu, const duo_profile *profil
 /* Is the profile for another GPU than the opened one, and may it be replaced? */
 static bool of_another_gpu(const duo_profile *profile, const char *gpu)
 {
-    const bool ours = profile == &now->loaded.whole || duo_built_in_serves_hosts(profile);
+    const bool ours = profile == &now->loaded.whole || serves_hosts(profile);
     const duo_profile *const measured =
         profile == &now->loaded.whole ? &now->loaded.measured : profile;
     return ours && strcmp(measured->gpu, gpu) != 0;
@@ -216,7 +325,7 @@ static bool holds(void)
 {
     char not_built_in[200];
     const duo_profile *const measured = &now->loaded.measured;
-    return duo_built_in_of_host(not_built_in, sizeof not_built_in) == now->host &&
+    return built_in_of_host(not_built_in, sizeof not_built_in) == now->host &&
            (measured->origin[0] == '\0' || duo_blas_library_is(measured->blas));
 }
 

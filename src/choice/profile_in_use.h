@@ -1,4 +1,4 @@
-/* profile_in_use.h - the profile that serves this process, and why. */
+/* profile_in_use.h - the profile that serves this process, and why; the built-in ones. */
 #ifndef DUO_PROFILE_IN_USE_H
 #define DUO_PROFILE_IN_USE_H
 
@@ -6,7 +6,7 @@
 
 /*
  * The profile in use: the file named by DUOBLAS_PROFILE, else the first file that fits among the
- * user's and the system's (profile_paths.h), else a built-in profile. It is loaded once and never
+ * user's and the system's (profile_files.h), else a built-in profile. It is loaded once and never
  * NULL; when a GPU is opened, a file for this CPU and that GPU takes its place. duo_profile_why
  * tells in one line how it was chosen, and which of its parts come from elsewhere.
  *
@@ -30,5 +30,10 @@ void duo_profile_check_gpu(const char *gpu);
 /* For tests: forget the profile in use, so that the next call loads one again; or use this one. */
 void duo_profile_reset(void);
 void duo_profile_use(const duo_profile *profile);
+
+/* ---- Built-in profiles ---- */
+
+/* A built-in profile by name: "h100", "h200" or "generic". NULL: there is none of this name. */
+const duo_profile *duo_profile_built_in(const char *name);
 
 #endif

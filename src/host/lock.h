@@ -19,7 +19,7 @@ typedef enum duo_lock_name {
     DUO_LOCK_EVENTS,   /* the lists of data/event.c, and where each event was recorded */
     DUO_LOCK_GRAPHS,   /* the pool of graph/graph.c */
     DUO_LOCK_TABLE,    /* the table of data/residency.c, while regions come and go */
-    DUO_LOCK_PROFILE,  /* choice/profile_in_use.c and profile_built_in.c */
+    DUO_LOCK_PROFILE,  /* choice/profile_in_use.c */
     DUO_LOCK_BLAS,     /* cpu/blas_library.c, while the inner BLAS is opened */
     DUO_LOCK_TEAM,     /* host/team.c, while threads are made */
     DUO_LOCK_DEFERRED, /* the rings of data/deferred.c */

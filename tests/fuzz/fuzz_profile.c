@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "choice/profile_fields.h"
-#include "choice/profile_parse.h"
-#include "choice/profile_print.h"
+#include "bench/tool/profile_write.h"
+#include "choice/profile_text.h"
 
 static void require(bool good, const char *what)
 {

@@ -2,12 +2,13 @@
  * profiles.c - profile files of the tests; see profiles.h.
  */
 #define _GNU_SOURCE
+#include "bench/tool/profile_write.h"
 #include "support/profiles.h"
 
 #include "choice/algorithm.h"
 #include "choice/curve.h"
-#include "choice/profile_fields.h"
-#include "choice/profile_file.h"
+#include "choice/profile_files.h"
+#include "choice/profile_text.h"
 #include "cpu/blas_library.h"
 #include "host/machine.h"
 #include "support/data.h"

@@ -1,5 +1,5 @@
-/* profile_parse.c - the text of a profile file, read. */
-#include "choice/profile_parse.h"
+/* profile_text.c - the format of a profile file, and its text, read (profile_text.h). */
+#include "choice/profile_text.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -7,8 +7,117 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "choice/correction_text.h"
-#include "choice/profile_fields.h"
+/* ---- Fields ---- */
+
+#define FIELD(section, name, kind, need, member)                                                   \
+    {                                                                                              \
+        section, name, DUO_FIELD_##kind, DUO_FIELD_##need, offsetof(duo_profile, member),          \
+            sizeof(((duo_profile *)0)->member)                                                     \
+    }
+#define MEASURED(name, operation)                                                                  \
+    FIELD("measured " name, "date", TEXT, WITH_SECTION, measured[operation].date),                 \
+        FIELD("measured " name, "commit", TEXT, WITH_SECTION, measured[operation].commit),         \
+        FIELD("measured " name, "effort", EFFORT, WITH_SECTION, measured[operation].effort),       \
+        FIELD("measured " name, "noise_millionths", NOISE, IF_MEASURED, measured[operation].noise)
+
+const duo_field duo_profile_fields[DUO_FIELDS] = {
+    FIELD("machine", "version", TEXT, ALWAYS, version),
+    FIELD("machine", "cpu", TEXT, ALWAYS, cpu),
+    FIELD("machine", "cpu_id", TEXT, ALWAYS, cpu_id),
+    FIELD("machine", "threads", COUNT, ALWAYS, threads),
+    FIELD("machine", "blas", TEXT, ALWAYS, blas),
+    FIELD("machine", "gpu", TEXT, ALWAYS, gpu),
+    FIELD("machine", "driver", TEXT, ALWAYS, driver),
+    FIELD("machine", "date", TEXT, ALWAYS, date),
+    FIELD("machine", "commit", TEXT, ALWAYS, commit),
+    MEASURED("sgemm", DUO_SGEMM),
+    MEASURED("sasum", DUO_SASUM),
+    MEASURED("ssum", DUO_SSUM),
+    MEASURED("sdot", DUO_SDOT),
+    FIELD("cpu", "fork_ps", PICOSECONDS, ALWAYS, fork_seconds),
+    FIELD("cpu", "fork_per_thread_ps", PICOSECONDS, ALWAYS, fork_seconds_per_thread),
+    FIELD("cpu", "bandwidth", BYTES_PER_SECOND, IF_MEASURED, cpu_bandwidth),
+    FIELD("cpu", "sgemm_efficiency_millionths", SHARE, IF_MEASURED, sgemm_efficiency),
+    FIELD("link", "upload_pageable", BYTES_PER_SECOND, WITH_SECTION, upload_pageable),
+    FIELD("link", "upload_pinned", BYTES_PER_SECOND, WITH_SECTION, upload_pinned),
+    FIELD("link", "download_pageable", BYTES_PER_SECOND, WITH_SECTION, download_pageable),
+    FIELD("link", "download_pinned", BYTES_PER_SECOND, WITH_SECTION, download_pinned),
+    FIELD("link", "copy_ps", PICOSECONDS, WITH_SECTION, copy_seconds),
+    FIELD("link", "round_trip_ps", PICOSECONDS, WITH_SECTION, round_trip_seconds),
+    FIELD("link", "query_ps", PICOSECONDS, WITH_SECTION, query_seconds),
+};
+
+/* At most 1000 seconds: beyond some 2000 a double no longer holds every picosecond, and a file that
+ * is read and written again would change. */
+const duo_field_range duo_field_ranges[] = {
+    [DUO_FIELD_TEXT] = {0, 0, 0.0},
+    [DUO_FIELD_EFFORT] = {0, 0, 0.0},
+    [DUO_FIELD_COUNT] = {1, 1 << 20, 1.0},
+    [DUO_FIELD_PICOSECONDS] = {0, 1000000000000000, 1e-12},
+    [DUO_FIELD_BYTES_PER_SECOND] = {1000, 1000000000000000, 1.0},
+    [DUO_FIELD_SHARE] = {1, 1000000, 1e-6},
+    [DUO_FIELD_NOISE] = {1, 9000000, 1e-6},
+};
+
+bool duo_field_forbids(char c)
+{
+    return c == ';' || c == '#' || (unsigned char)c < ' ' || c == 0x7f;
+}
+
+const char *const duo_curve_sections[DUO_CURVE_SECTIONS] = {
+    [DUO_SECTION_CURVE] = "algorithm ", [DUO_SECTION_TEAM_CURVE] = "all threads "};
+
+const char *const duo_correction_sections[DUO_CORRECTED][DUO_CORRECTED_THREADS] = {
+    [DUO_CORRECTED_OPENBLAS] = {"correction one thread", "correction all threads"},
+    [DUO_CORRECTED_PLAIN] = {"correction plain one thread", "correction plain all threads"},
+    [DUO_CORRECTED_FLOAT64] = {"correction float64 one thread", "correction float64 all threads"}};
+
+/* ---- Corrections ---- */
+
+enum { SIZES = DUO_CORRECTION_SIZES };
+
+static const char *const layouts[DUO_CORRECTION_LAYOUTS] = {"nn", "nt", "tn", "tt"};
+
+const double duo_correction_unit = 1e-4;
+static const long long kMost = (long long)(DUO_CORRECTION_MOST * 1e4),
+                       kLeast = (long long)(1e4 / DUO_CORRECTION_MOST);
+
+void duo_correction_name(int line, char name[DUO_CORRECTION_NAME])
+{
+    (void)snprintf(name, DUO_CORRECTION_NAME, "%s %lld %lld", layouts[line / (SIZES * SIZES)],
+                   (long long)duo_correction_sizes[line / SIZES % SIZES],
+                   (long long)duo_correction_sizes[line % SIZES]);
+}
+
+/* Reads a whole number in the range of factors, and steps behind it. */
+static bool read_factor(const char **text, float *factor)
+{
+    if (**text < '0' || **text > '9') return false;
+    char *end;
+    errno = 0;
+    const long long number = strtoll(*text, &end, 10);
+    if (errno != 0 || number < kLeast || number > kMost) return false;
+    *text = end;
+    *factor = (float)((double)number * duo_correction_unit);
+    return true;
+}
+
+bool duo_correction_read(duo_correction *correction, int lines, const char *name, const char *value)
+{
+    char expected[DUO_CORRECTION_NAME];
+    if (lines >= DUO_CORRECTION_LINES) return false;
+    duo_correction_name(lines, expected);
+    if (strcmp(name, expected) != 0) return false;
+    float *const factor = &correction->factor[0][0][0][0] + SIZES * lines;
+    for (int i = 0; i < SIZES; i++) {
+        if (i > 0 && *value++ != ' ') return false;
+        if (!read_factor(&value, &factor[i])) return false;
+    }
+    correction->measured = lines == DUO_CORRECTION_LINES - 1;
+    return *value == '\0';
+}
+
+/* ---- Reading ---- */
 
 enum { OLDEST_FORMAT = DUO_PROFILE_FORMAT - 1, LONGEST_LINE = 190 };
 _Static_assert(LONGEST_LINE + 2 <= INI_MAX_LINE, "inih cuts longer lines without telling");

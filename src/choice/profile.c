@@ -1,9 +1,7 @@
-/* profile_parts.c - see profile_parts.h */
-#include "choice/profile_parts.h"
+/* profile.c - parts that a profile lacks and borrows from another; its noise (profile.h). */
+#include "choice/profile.h"
 
 #include <string.h>
-
-#include "choice/algorithm.h"
 
 void duo_profile_borrow_gpu(duo_profile *to, const duo_profile *from)
 {
@@ -16,24 +14,17 @@ void duo_profile_borrow_gpu(duo_profile *to, const duo_profile *from)
     to->copy_seconds = from->copy_seconds;
     to->round_trip_seconds = from->round_trip_seconds;
     to->query_seconds = from->query_seconds;
-    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        const duo_algorithm_table table = duo_algorithm_tables[operation];
-        for (int i = 0; i < table.count; i++)
-            if (table.algorithm[i].side == DUO_SIDE_GPU)
-                to->curve[table.algorithm[i].id] = from->curve[table.algorithm[i].id];
-    }
+    for (int id = 0; id < DUO_ALGORITHMS; id++)
+        if (duo_algorithm_side((duo_algorithm_id)id) == DUO_SIDE_GPU)
+            to->curve[id] = from->curve[id];
 }
 
 void duo_profile_borrow_curves(duo_profile *to, const duo_profile *from, duo_side side)
 {
-    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        const duo_algorithm_table table = duo_algorithm_tables[operation];
-        for (int i = 0; i < table.count; i++) {
-            const duo_algorithm_id id = table.algorithm[i].id;
-            if (table.algorithm[i].side != side || to->curve[id].count > 0) continue;
-            to->curve[id] = from->curve[id];
-            to->team[id] = to->threads == from->threads ? from->team[id] : (duo_curve){0};
-        }
+    for (int id = 0; id < DUO_ALGORITHMS; id++) {
+        if (duo_algorithm_side((duo_algorithm_id)id) != side || to->curve[id].count > 0) continue;
+        to->curve[id] = from->curve[id];
+        to->team[id] = to->threads == from->threads ? from->team[id] : (duo_curve){0};
     }
 }
 
@@ -56,8 +47,10 @@ double duo_profile_noise(const duo_profile *profile)
 bool duo_profile_lacks(const duo_profile *p, duo_operation operation)
 {
     bool any = false;
-    const duo_algorithm_table table = duo_algorithm_tables[operation];
-    for (int i = 0; i < table.count; i++)
-        any |= table.algorithm[i].side == DUO_SIDE_CPU && p->curve[table.algorithm[i].id].count > 0;
+    for (int i = 0; i < DUO_ALGORITHMS; i++) {
+        const duo_algorithm_id id = (duo_algorithm_id)i;
+        any |= duo_algorithm_operation(id) == operation && duo_algorithm_side(id) == DUO_SIDE_CPU &&
+               p->curve[id].count > 0;
+    }
     return !any;
 }

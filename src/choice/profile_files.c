@@ -1,16 +1,21 @@
-/* profile_paths.c - where the files of this machine's profiles are. */
+/* profile_files.c - where the files of this machine's profiles are, and reading them. */
 #define _GNU_SOURCE
-#include "choice/profile_paths.h"
+#include "choice/profile_files.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "choice/profile_text.h"
 #include "host/machine.h"
+
+/* ---- Where they are ---- */
 
 enum { PATH = 4096 };
 
@@ -72,13 +77,13 @@ bool duo_profile_user_path(const char *gpu, char *path, size_t size)
 
 /* ---- Searching ---- */
 
-typedef struct file {
+typedef struct candidate {
     char name[DUO_PROFILE_NAME];
     struct timespec changed;
-} file;
+} candidate;
 
 /* Is `a` younger, or of the same age with a name that comes first? */
-static bool before(const file *a, const file *b)
+static bool before(const candidate *a, const candidate *b)
 {
     if (a->changed.tv_sec != b->changed.tv_sec) return a->changed.tv_sec > b->changed.tv_sec;
     if (a->changed.tv_nsec != b->changed.tv_nsec) return a->changed.tv_nsec > b->changed.tv_nsec;
@@ -86,7 +91,7 @@ static bool before(const file *a, const file *b)
 }
 
 /* Is the entry of a folder a profile of this CPU? Then it is in *found. */
-static bool is_ours(int folder, const char *entry, file *found)
+static bool is_ours(int folder, const char *entry, candidate *found)
 {
     char cpu[DUO_PROFILE_NAME];
     struct stat status;
@@ -101,12 +106,12 @@ static bool is_ours(int folder, const char *entry, file *found)
 }
 
 /* The first file in the folder behind `last`; NULL: the first of all. */
-static bool next_file(const char *folder, const file *last, file *next)
+static bool next_file(const char *folder, const candidate *last, candidate *next)
 {
     bool any = false;
     DIR *const directory = opendir(folder);
     for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
-        file found;
+        candidate found;
         if (!is_ours(dirfd(directory), entry->d_name, &found) ||
             (last != NULL && !before(last, &found)) || (any && !before(&found, next)))
             continue;
@@ -131,8 +136,8 @@ static bool search_folder(const char *folder, const char *gpu, const char *whose
     char profiles[PATH + 16], name[DUO_PROFILE_NAME];
     snprintf(profiles, sizeof profiles, "%s/profiles", folder);
     if (gpu != NULL) return take_below(profiles, duo_profile_name(gpu, name), whose, take, user);
-    file last, next;
-    for (const file *from = NULL; next_file(profiles, from, &next); from = &last) {
+    candidate last, next;
+    for (const candidate *from = NULL; next_file(profiles, from, &next); from = &last) {
         if (take_below(profiles, next.name, whose, take, user)) return true;
         last = next;
     }
@@ -163,4 +168,75 @@ bool duo_profile_search(const char *gpu, duo_profile_take take, void *user)
          (gpu == NULL && take_below(folder, "profile.ini", own, take, user))))
         return true;
     return search_system(gpu, take, user);
+}
+
+/* ---- Reading one ---- */
+
+enum { LARGEST_FILE_BYTES = 1 << 20 };
+
+/* ---- Reading ---- */
+
+/* Why the file cannot be trusted; NULL: it can. */
+static const char *distrusted(int file, struct stat *status)
+{
+    if (fstat(file, status) != 0) return strerror(errno);
+    if (!S_ISREG(status->st_mode)) return "not a regular file";
+    if (status->st_size > LARGEST_FILE_BYTES) return "too large";
+    if (status->st_uid != 0 && status->st_uid != geteuid()) return "owned by somebody else";
+    if ((status->st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write to it";
+    return NULL;
+}
+
+/* Fills the text, which has room for size + 1; false: the file is shorter, or no text. */
+static bool read_whole(int file, char *text, size_t size)
+{
+    size_t length = 0;
+    for (ssize_t got; length < size; length += (size_t)got) {
+        got = read(file, text + length, size - length);
+        if (got <= 0) break;
+    }
+    text[length] = '\0';
+    return length == size && strlen(text) == size;
+}
+
+bool duo_profile_read(const char *path, duo_profile *profile, char *why, size_t why_size)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) {
+        snprintf(why, why_size, "%s", strerror(errno));
+        return false;
+    }
+    struct stat status;
+    const char *problem = distrusted(file, &status);
+    char *const text = problem == NULL ? malloc((size_t)status.st_size + 1) : NULL;
+    if (problem == NULL && text == NULL) problem = "out of memory";
+    if (problem == NULL && !read_whole(file, text, (size_t)status.st_size))
+        problem = "not a text file";
+    close(file);
+    if (problem != NULL) snprintf(why, why_size, "%s", problem);
+    const bool good = problem == NULL && duo_profile_parse(text, profile, why, why_size);
+    if (good) snprintf(profile->origin, sizeof profile->origin, "%s", path);
+    free(text);
+    return good;
+}
+
+bool duo_profile_of_this_cpu(const duo_profile *profile, char *why, size_t why_size)
+{
+    if (strcmp(profile->cpu, duo_machine_cpu()) != 0 ||
+        strcmp(profile->cpu_id, duo_machine_cpu_id()) != 0) {
+        snprintf(why, why_size, "measured on another CPU (%s, %s)", profile->cpu, profile->cpu_id);
+        return false;
+    }
+    return true;
+}
+
+bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size)
+{
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.", DUO_VERSION_MAJOR, DUO_VERSION_MINOR);
+    if (strncmp(profile->version, version, strlen(version)) != 0) {
+        snprintf(why, why_size, "made by version %s", profile->version);
+        return false;
+    }
+    return duo_profile_of_this_cpu(profile, why, why_size);
 }

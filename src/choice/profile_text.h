@@ -1,9 +1,14 @@
-/* profile_fields.h - the format of a profile file: all fields except curves, in one table for
- * reading and writing, and the names of the other sections. */
-#ifndef DUO_PROFILE_FIELDS_H
-#define DUO_PROFILE_FIELDS_H
+/*
+ * profile_text.h - the text of a profile file: all fields except curves in one table, for reading
+ * here and for writing (bench/tool/profile_write.c); the names of the other sections; reading.
+ */
+#ifndef DUO_PROFILE_TEXT_H
+#define DUO_PROFILE_TEXT_H
 
+#include "choice/correction.h"
 #include "choice/profile.h"
+
+/* ---- Fields ---- */
 
 /* The format that is written. The format before it, without noise, is read as well. */
 enum { DUO_PROFILE_FORMAT = 5 };
@@ -54,5 +59,39 @@ enum { DUO_SECTION_CURVE, DUO_SECTION_TEAM_CURVE, DUO_CURVE_SECTIONS };
 extern const char *const duo_curve_sections[DUO_CURVE_SECTIONS];
 
 extern const char *const duo_correction_sections[DUO_CORRECTED][DUO_CORRECTED_THREADS];
+
+/* ---- Corrections ---- */
+
+/*
+ * A line has a layout, m and n, and the factors for the seven sizes of k in ten-thousandths:
+ *
+ *     tn 9 250 = 12040 11870 9960 9830 9910 9910 9910
+ *
+ * A correction has a line for every layout, m and n, in order.
+ */
+
+enum {
+    DUO_CORRECTION_LINES = DUO_CORRECTION_LAYOUTS * DUO_CORRECTION_SIZES * DUO_CORRECTION_SIZES,
+    DUO_CORRECTION_NAME = 32
+};
+
+extern const double duo_correction_unit; /* of the factors */
+
+/* What stands before the factors of a line. */
+void duo_correction_name(int line, char name[DUO_CORRECTION_NAME]);
+
+/* Reads the line after `lines` others; false: it is another line. The last line makes the
+ * correction `measured`. */
+bool duo_correction_read(duo_correction *correction, int lines, const char *name,
+                         const char *value);
+
+/* ---- Reading ---- */
+
+/*
+ * Reads a profile from a string. Every line must be right: known, given once, in its range; in a
+ * curve sizes grow and seconds do not fall; a section is whole. All values are finite, and survive
+ * duo_profile_print and reading again. On failure returns false with the reason in `why`.
+ */
+bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t why_size);
 
 #endif

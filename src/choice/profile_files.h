@@ -1,9 +1,13 @@
-/* profile_paths.h - where the files of this machine's profiles are. */
-#ifndef DUO_PROFILE_PATHS_H
-#define DUO_PROFILE_PATHS_H
+/* profile_files.h - the files of this machine's profiles: where they are, and reading them. */
+#ifndef DUO_PROFILE_FILES_H
+#define DUO_PROFILE_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "choice/profile.h"
+
+/* ---- Where they are ---- */
 
 enum { DUO_PROFILE_NAME = 300 };
 
@@ -26,5 +30,21 @@ bool duo_profile_user_path(const char *gpu, char *path, size_t size);
  */
 typedef bool (*duo_profile_take)(const char *path, const char *whose, void *user);
 bool duo_profile_search(const char *gpu, duo_profile_take take, void *user);
+
+/* ---- Reading one ---- */
+
+/*
+ * Reads a profile from a file. It must be a regular file and not a link, of at most 1 MiB, owned by
+ * root or this user and not writable by others, and its text must be right (duo_profile_parse). On
+ * failure returns false with the reason in `why`.
+ */
+bool duo_profile_read(const char *path, duo_profile *profile, char *why, size_t why_size);
+
+/* Was the profile measured on this CPU? */
+bool duo_profile_of_this_cpu(const duo_profile *profile, char *why, size_t why_size);
+
+/* Was it also measured by this major and minor version of the library? Its GPU part is checked when
+ * a GPU is opened (duo_profile_check_gpu). */
+bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size);
 
 #endif

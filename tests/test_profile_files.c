@@ -1,5 +1,5 @@
 /*
- * test_profile_paths.c - one profile for each CPU and GPU: its name, the folders in which it is
+ * test_profile_files.c - one profile for each CPU and GPU: its name, the folders in which it is
  * sought, and the one that serves once a GPU was opened.
  */
 #define _GNU_SOURCE
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "choice/profile_file.h"
+#include "bench/tool/profile_write.h"
+#include "choice/profile_files.h"
 #include "choice/profile_in_use.h"
-#include "choice/profile_paths.h"
 #include "support/child.h"
 #include "support/folder.h"
 #include "support/harness.h"
@@ -149,5 +149,5 @@ int main(int argc, char **argv)
     const char *const task = test_child_task(argc, argv);
     if (task != NULL && strncmp(task, "gpu ", 4) == 0) return report_gpu(task + 4);
     if (task != NULL) return report_profile();
-    return test_main(argc, argv, "profile_paths", tests);
+    return test_main(argc, argv, "profile_files", tests);
 }

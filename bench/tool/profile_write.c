@@ -1,11 +1,18 @@
-/* profile_print.c - the text of a profile file, written. */
-#include "choice/profile_print.h"
+/* profile_write.c - the text of a profile file, and the file, written (profile_write.h). */
+#define _GNU_SOURCE
+#include "bench/tool/profile_write.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "choice/correction_text.h"
-#include "choice/profile_fields.h"
+#include "choice/profile_text.h"
+
+/* ---- The text ---- */
 
 static void print_text(const char *name, const char *text, FILE *file)
 {
@@ -46,6 +53,19 @@ static void print_curve(const duo_curve *curve, int which, const char *name, FIL
         fprintf(file, "%lld = %lld\n", llround(curve->size[i]), llround(curve->seconds[i] / unit));
 }
 
+static void print_correction(const duo_correction *correction, FILE *file)
+{
+    for (int line = 0; line < DUO_CORRECTION_LINES; line++) {
+        char name[DUO_CORRECTION_NAME];
+        duo_correction_name(line, name);
+        fprintf(file, "%s =", name);
+        const float *const factor = &correction->factor[0][0][0][0] + DUO_CORRECTION_SIZES * line;
+        for (int i = 0; i < DUO_CORRECTION_SIZES; i++)
+            fprintf(file, " %lld", llround((double)factor[i] / duo_correction_unit));
+        fputc('\n', file);
+    }
+}
+
 void duo_profile_print(const duo_profile *profile, FILE *file)
 {
     fprintf(file,
@@ -69,7 +89,61 @@ void duo_profile_print(const duo_profile *profile, FILE *file)
         for (int t = 0; t < DUO_CORRECTED_THREADS; t++) {
             if (!profile->correction[i][t].measured) continue;
             fprintf(file, "\n[%s]\n", duo_correction_sections[i][t]);
-            duo_correction_print(&profile->correction[i][t], file);
+            print_correction(&profile->correction[i][t], file);
         }
     fprintf(file, "\n[end]\ncomplete = 1\n");
+}
+
+/* ---- The file ---- */
+
+static bool make_folder(const char *path)
+{
+    struct stat status;
+    if (mkdir(path, 0700) == 0) return true;
+    const int why = errno;
+    const bool there = stat(path, &status) == 0;
+    errno = there ? ENOTDIR : why;
+    return there && S_ISDIR(status.st_mode);
+}
+
+bool duo_profile_make_folders(const char *path)
+{
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = folder + strspn(folder, "/");
+    while ((slash = strchr(slash, '/')) != NULL) {
+        *slash = '\0';
+        if (!make_folder(folder)) return false;
+        *slash++ = '/';
+    }
+    return true;
+}
+
+bool duo_profile_write(const duo_profile *profile, const char *path, char *why, size_t why_size)
+{
+    char temporary[4096];
+    if ((size_t)snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >=
+        sizeof temporary) {
+        snprintf(why, why_size, "the path is too long");
+        return false;
+    }
+    const bool there = duo_profile_make_folders(path);
+    const int number =
+        there ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644) : -1;
+    FILE *const file = number < 0 ? NULL : fdopen(number, "w");
+    if (file == NULL) {
+        snprintf(why, why_size, "%s", strerror(errno));
+        if (number >= 0) close(number);
+        return false;
+    }
+    duo_profile_print(profile, file);
+    bool good =
+        fflush(file) == 0 && ferror(file) == 0 && fchmod(number, 0644) == 0 && fsync(number) == 0;
+    good = fclose(file) == 0 && good;
+    good = good && rename(temporary, path) == 0;
+    if (!good) {
+        snprintf(why, why_size, "%s", strerror(errno));
+        (void)unlink(temporary);
+    }
+    return good;
 }
