@@ -16,8 +16,8 @@
 #include <xmmintrin.h>
 #endif
 
+#include "cpu/kernels.h"
 #include "cpu/lanes.h"
-#include "cpu/lanes_reduce.h"
 #include "gpu/backend/devices.h"
 #include "support/algorithm_order.h"
 #include "support/bits_data.h"

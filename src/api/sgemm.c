@@ -3,7 +3,6 @@
 #include "call/capture.h"
 #include "call/execute.h"
 #include "cpu/kernels.h"
-#include "cpu/sgemm_loops.h"
 #include "data/residency.h"
 #include "host/stack.h"
 

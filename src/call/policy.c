@@ -3,7 +3,7 @@
 
 #include "choice/profile_in_use.h"
 #include "cpu/blas_library.h"
-#include "cpu/sgemm_loops.h"
+#include "cpu/kernels.h"
 #include "gpu/backend/devices.h"
 #include "host/fork.h"
 #include "host/machine.h"

@@ -18,7 +18,7 @@
 
 #include "call/execution.h"
 #include "choice/costs.h"
-#include "cpu/lanes_reduce.h"
+#include "cpu/kernels.h"
 #include "data/place.h"
 #include "data/residency.h"
 #include "data/transfer.h"

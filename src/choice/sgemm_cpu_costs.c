@@ -10,8 +10,7 @@
 
 #include "choice/costs.h"
 #include "cpu/blas_library.h"
-#include "cpu/sgemm_loops.h"
-#include "cpu/sgemm_scale.h"
+#include "cpu/kernels.h"
 #include "cpu/sgemm_tiles.h"
 
 /* The efficiency of t threads: 1 for one thread, and the measured value for the profile's number.
@@ -149,7 +148,7 @@ static double faster(double serial, double parallel, double t, int *threads)
 /* An estimate: seconds to begin a column of a C with gaps. */
 static const double kScaledColumn = 4e-9;
 
-/* Seconds to scale C (cpu/sgemm_scale.h): to read and write it, or to clear it. */
+/* Seconds to scale C (cpu/kernels.h): to read and write it, or to clear it. */
 static double scale_seconds(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
     const double floats = (double)call->m * (double)call->n;

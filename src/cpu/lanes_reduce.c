@@ -5,9 +5,8 @@
  * unit, so threads take units in any order. Strided data are gathered block by block and then
  * summed like contiguous data. The algorithms are at the end.
  */
-#include "cpu/lanes_reduce.h"
-
 #include "cpu/kernels.h"
+
 #include "cpu/lanes.h"
 #include "cpu/lanes_clone.h"
 #include "host/float_mode.h"

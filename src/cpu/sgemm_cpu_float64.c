@@ -18,8 +18,6 @@
 
 #include "cpu/blas_library.h"
 #include "cpu/kernels.h"
-#include "cpu/sgemm_loops.h"
-#include "cpu/sgemm_scale.h"
 #include "cpu/sgemm_tiles.h"
 #include "host/team.h"
 

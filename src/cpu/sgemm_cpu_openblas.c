@@ -17,7 +17,6 @@
 #include <stdlib.h>
 
 #include "cpu/blas_library.h"
-#include "cpu/sgemm_scale.h"
 #include "cpu/sgemm_tiles.h"
 #include "host/team.h"
 

@@ -4,13 +4,11 @@
  * C is cut into tiles of 64 x 32, each a piece for the team. For each 256 steps of k, a tile of
  * op(A) and one of op(B) are packed with contiguous columns, and columns of A are added to the sums
  * of C's tile on the stack. Products and sums are in binary32. Nothing is skipped, so a NaN or an
- * Inf reaches C. Loops that pack less compute tiny products (sgemm_loops.h), with the same bits.
+ * Inf reaches C. Loops that pack less compute tiny products (sgemm_loops.c), with the same bits.
  */
 #include <string.h>
 
 #include "cpu/kernels.h"
-#include "cpu/sgemm_loops.h"
-#include "cpu/sgemm_scale.h"
 #include "cpu/sgemm_tiles.h"
 #include "host/team.h"
 

@@ -1,11 +1,11 @@
 /*
- * sgemm_loops.c - a tiny product (sgemm_loops.h).
+ * sgemm_loops.c - a tiny product (kernels.h).
  *
  * A column of C is one vector. Each of its sums is a chain over k in binary32, from 0 on. If C has
  * fewer rows than the vector, the first row fills the rest: so only exceptions of C's own elements
  * are raised.
  */
-#include "cpu/sgemm_loops.h"
+#include "cpu/kernels.h"
 
 enum { EDGE = DUO_SGEMM_LOOPS_EDGE };
 

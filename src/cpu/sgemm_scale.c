@@ -1,5 +1,5 @@
-/* sgemm_scale.c - C := beta C, by pieces for the team (sgemm_scale.h). */
-#include "cpu/sgemm_scale.h"
+/* sgemm_scale.c - C := beta C, by pieces for the team (kernels.h). */
+#include "cpu/kernels.h"
 
 #include <string.h>
 
