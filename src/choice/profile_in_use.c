@@ -146,7 +146,7 @@ typedef struct sources {
 static _Atomic(const duo_profile *) in_use;
 /* Was it chosen with the inner BLAS known? Before the inner BLAS is opened, it is presumed to be
  * the one of a profile's measurement: that is enough for sums, and no reason to open it. */
-static atomic_bool settled;
+static atomic_bool blas_known;
 static sources chosen[2]; /* as presumed; and, if that was wrong, as it is */
 static sources *now = &chosen[0];
 static char gpu_in_use[sizeof(((duo_profile *)NULL)->gpu)]; /* the opened one; "": none */
@@ -348,10 +348,10 @@ static void choose(void *unused)
     const duo_profile *profile = atomic_load_explicit(&in_use, memory_order_relaxed);
     if (profile == NULL)
         profile = load();
-    else if (known && !atomic_load_explicit(&settled, memory_order_relaxed) && !holds())
+    else if (known && !atomic_load_explicit(&blas_known, memory_order_relaxed) && !holds())
         profile = choose_again();
     atomic_store_explicit(&in_use, profile, memory_order_release);
-    if (known) atomic_store_explicit(&settled, true, memory_order_release);
+    if (known) atomic_store_explicit(&blas_known, true, memory_order_release);
     duo_unlock(DUO_LOCK_PROFILE);
 }
 
@@ -359,7 +359,7 @@ const duo_profile *duo_profile_in_use(void)
 {
     const duo_profile *const profile = atomic_load_explicit(&in_use, memory_order_acquire);
     if (profile != NULL &&
-        (atomic_load_explicit(&settled, memory_order_acquire) || !duo_blas_library_looked()))
+        (atomic_load_explicit(&blas_known, memory_order_acquire) || !duo_blas_library_looked()))
         return profile;
     duo_stack_run(choose, NULL);
     return atomic_load_explicit(&in_use, memory_order_acquire);
@@ -403,7 +403,7 @@ void duo_profile_reset(void)
 {
     duo_lock(DUO_LOCK_PROFILE);
     gpu_in_use[0] = '\0';
-    atomic_store_explicit(&settled, false, memory_order_relaxed);
+    atomic_store_explicit(&blas_known, false, memory_order_relaxed);
     atomic_store_explicit(&in_use, NULL, memory_order_release);
     duo_unlock(DUO_LOCK_PROFILE);
 }
@@ -412,7 +412,7 @@ void duo_profile_use(const duo_profile *profile)
 {
     duo_lock(DUO_LOCK_PROFILE);
     snprintf(why, sizeof why, "set by the caller");
-    atomic_store_explicit(&settled, true, memory_order_relaxed);
+    atomic_store_explicit(&blas_known, true, memory_order_relaxed);
     atomic_store_explicit(&in_use, profile, memory_order_release);
     duo_unlock(DUO_LOCK_PROFILE);
 }

@@ -72,7 +72,7 @@ float duo_lanes_reduce_float64(duo_operation operation, int64_t n, const float *
 
 /* The end of a sum of pieces that were summed elsewhere: adds their sums in adjacent pairs, and
  * rounds once. All pieces but the last have the same number of blocks, a power of two; count >= 1.
- * Overwrites node[]. */
-float duo_lanes_add_pieces(double *node, int64_t count);
+ * Overwrites partial[]. */
+float duo_lanes_add_pieces(double *partial, int64_t count);
 
 #endif

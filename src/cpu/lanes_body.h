@@ -173,7 +173,7 @@ INLINE lanes block_some(duo_operation operation, int64_t n, const float *x, cons
     return v;
 }
 
-/* Node of one or two blocks, 0 < n <= 2048. */
+/* Partial sum of one or two blocks, 0 < n <= 2048. */
 INLINE double node_2(duo_operation operation, int64_t n, const float *x, const float *y)
 {
     if (n <= DUO_BLOCK) return add_lanes(block_some(operation, n, x, y));
@@ -181,8 +181,8 @@ INLINE double node_2(duo_operation operation, int64_t n, const float *x, const f
     return add_lanes_2(first, block_some(operation, n - DUO_BLOCK, x + DUO_BLOCK, y + DUO_BLOCK));
 }
 
-/* Node of up to four blocks, the last of them not full, 0 < n < 4096. */
-INLINE double node_4_some(duo_operation operation, int64_t n, const float *x, const float *y)
+/* Partial sum of up to four blocks, the last of them not full, 0 < n < 4096. */
+INLINE double partial_4_some(duo_operation operation, int64_t n, const float *x, const float *y)
 {
     if (n < 2 * DUO_BLOCK) return node_2(operation, n, x, y);
     const lanes first = block(operation, x, y);
@@ -193,7 +193,7 @@ INLINE double node_4_some(duo_operation operation, int64_t n, const float *x, co
                        node_2(operation, n - 2 * DUO_BLOCK, x + 2 * DUO_BLOCK, y + 2 * DUO_BLOCK));
 }
 
-INLINE double node_4(duo_operation operation, const float *x, const float *y)
+INLINE double partial_4(duo_operation operation, const float *x, const float *y)
 {
     const lanes a = block(operation, x, y);
     const lanes b = block(operation, x + DUO_BLOCK, y + DUO_BLOCK);
@@ -204,18 +204,18 @@ INLINE double node_4(duo_operation operation, const float *x, const float *y)
 
 INLINE double unit(duo_operation operation, int64_t n, const float *x, const float *y)
 {
-    double node[DUO_UNIT / (4 * DUO_BLOCK)];
-    int nodes = 0;
+    double partial[DUO_UNIT / (4 * DUO_BLOCK)];
+    int partials = 0;
     for (; n >= 4 * DUO_BLOCK; n -= 4 * DUO_BLOCK) {
-        node[nodes++] = node_4(operation, x, y);
+        partial[partials++] = partial_4(operation, x, y);
         x += 4 * DUO_BLOCK;
         y += 4 * DUO_BLOCK;
     }
-    if (n > 0) node[nodes++] = node_4_some(operation, n, x, y);
-    for (int step = 1; step < nodes; step *= 2)
-        for (int i = 0; i + step < nodes; i += 2 * step)
-            node[i] = add_doubles(node[i], node[i + step]);
-    return node[0];
+    if (n > 0) partial[partials++] = partial_4_some(operation, n, x, y);
+    for (int step = 1; step < partials; step *= 2)
+        for (int i = 0; i + step < partials; i += 2 * step)
+            partial[i] = add_doubles(partial[i], partial[i + step]);
+    return partial[0];
 }
 
 /* ---- Float64 throughout ---- */
@@ -304,12 +304,12 @@ INLINE double wide_block(duo_operation operation, const float *x, const float *y
 
 INLINE double wide_unit(duo_operation operation, int64_t n, const float *x, const float *y)
 {
-    double node[DUO_UNIT / DUO_BLOCK];
-    int nodes = 0;
+    double partial[DUO_UNIT / DUO_BLOCK];
+    int partials = 0;
     for (int64_t i = 0; i < n; i += DUO_BLOCK)
-        node[nodes++] =
+        partial[partials++] =
             wide_block(operation, x + i, y + i, n - i < DUO_BLOCK ? (int)(n - i) : DUO_BLOCK);
-    return duo_lanes_add_nodes(node, nodes);
+    return duo_lanes_add_partials(partial, partials);
 }
 
 /* Is the sum 0, Inf or NaN? One comparison, off the path of the result. */

@@ -18,19 +18,19 @@
  * finite unless the data are not.
  */
 
-double duo_lanes_redo(duo_lanes_node unchecked, duo_lanes_node unit_float64, int64_t n,
+double duo_lanes_redo(duo_lanes_partial unchecked, duo_lanes_partial unit_float64, int64_t n,
                       const float *x, const float *y)
 {
-    double node[DUO_UNIT / DUO_BLOCK];
-    int nodes = 0;
+    double partial[DUO_UNIT / DUO_BLOCK];
+    int partials = 0;
     for (int64_t i = 0; i < n; i += DUO_BLOCK) {
         const int64_t count = n - i < DUO_BLOCK ? n - i : DUO_BLOCK;
         double sum = unchecked(count, x + i, y + i);
         if (!isfinite(sum)) sum = unit_float64(count, x + i, y + i);
         if (isnan(sum)) return sum; /* then the sum of all is a NaN */
-        node[nodes++] = sum;
+        partial[partials++] = sum;
     }
-    return duo_lanes_add_nodes(node, nodes);
+    return duo_lanes_add_partials(partial, partials);
 }
 
 /* ---- A reduction in the mode that it needs ---- */

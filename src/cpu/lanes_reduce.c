@@ -1,8 +1,8 @@
 /*
  * lanes_reduce.c - reductions of any size and stride, on any number of threads.
  *
- * The tree of blocks is cut into units (lanes_clone.h). Any thread computes the same node for a
- * unit, so threads take units in any order. Strided data are gathered block by block and then
+ * The tree of blocks is cut into units (lanes_clone.h). Any thread computes the same partial sum
+ * for a unit, so threads take units in any order. Strided data are gathered block by block and then
  * summed like contiguous data. The algorithms are at the end.
  */
 #include "cpu/kernels.h"
@@ -13,14 +13,14 @@
 #include "host/team.h"
 
 /*
- * Units of one job of the team, a power of two. Their nodes take 32 KiB of the stack. Starting and
- * ending the job takes at most 10 us of more than 10 ms.
+ * Units of one job of the team, a power of two. Their partial sums take 32 KiB of the stack.
+ * Starting and ending the job takes at most 10 us of more than 10 ms.
  */
 enum { WAVE = 4096 };
 
 typedef struct vectors {
     duo_operation operation;
-    duo_lanes_node unit; /* the clone's function for that operation */
+    duo_lanes_partial unit; /* the clone's function for that operation */
     int64_t n;
     const float *x, *y; /* y is x if the operation has no y */
     int64_t incx, incy;
@@ -33,20 +33,20 @@ static void gather(int64_t count, const float *from, int64_t inc, float *to)
     for (int64_t i = 0; i < count; i++) to[i] = from[i * inc];
 }
 
-/* The node of `count` elements, at most a unit, from element `first` on. */
+/* The partial sum of `count` elements, at most a unit, from element `first` on. */
 static double strided_unit(const vectors *v, int64_t first, int64_t count)
 {
-    double node[DUO_UNIT / DUO_BLOCK];
+    double partial[DUO_UNIT / DUO_BLOCK];
     float x[DUO_BLOCK], y[DUO_BLOCK];
-    int nodes = 0;
+    int partials = 0;
     for (int64_t i = 0; i < count; i += DUO_BLOCK) {
         const int64_t block = count - i < DUO_BLOCK ? count - i : DUO_BLOCK;
         gather(block, v->x + (first + i) * v->incx, v->incx, x);
         if (v->operation == DUO_SDOT) gather(block, v->y + (first + i) * v->incy, v->incy, y);
         const float *const second = v->operation == DUO_SDOT ? y : x;
-        node[nodes++] = v->unit(block, x, second);
+        partial[partials++] = v->unit(block, x, second);
     }
-    return duo_lanes_add_nodes(node, nodes);
+    return duo_lanes_add_partials(partial, partials);
 }
 
 /* Not inline: see float_mode.h. */
@@ -61,27 +61,27 @@ static __attribute__((noinline)) double one_unit(const vectors *v, int64_t unit)
 typedef struct wave {
     const vectors *v;
     int64_t first;
-    double *node;
+    double *partial;
 } wave;
 
 static void unit_of_wave(void *job, int64_t unit)
 {
     const wave *const w = job;
-    w->node[unit] = one_unit(w->v, w->first + unit);
+    w->partial[unit] = one_unit(w->v, w->first + unit);
 }
 
-/* The node of up to WAVE units, shared by threads. */
+/* The partial sum of up to WAVE units, shared by threads. */
 static double parallel_wave(const vectors *v, int64_t first, int64_t units)
 {
-    double node[WAVE];
-    duo_team_run(unit_of_wave, &(wave){v, first, node}, units, v->threads);
-    return duo_lanes_add_nodes(node, units);
+    double partial[WAVE];
+    duo_team_run(unit_of_wave, &(wave){v, first, partial}, units, v->threads);
+    return duo_lanes_add_partials(partial, units);
 }
 
 /*
- * The node of `units` units. In the documented order neighbours are added level by level, and an
- * odd one moves up unchanged. So the last addition is: the largest power of two of units below
- * their number, plus the rest.
+ * The partial sum of `units` units. In the documented order neighbours are added level by level,
+ * and an odd one moves up unchanged. So the last addition is: the largest power of two of units
+ * below their number, plus the rest.
  */
 static double tree(const vectors *v, int64_t first, int64_t units)
 {
@@ -118,7 +118,7 @@ static int64_t unit_length(int64_t n, int threads)
 }
 
 /* Vectors for the functions above: y is x if there is no y; a single element is contiguous. */
-static vectors plain_vectors(duo_operation operation, duo_lanes_node unit, int64_t n,
+static vectors plain_vectors(duo_operation operation, duo_lanes_partial unit, int64_t n,
                              const float *x, int64_t incx, const float *y, int64_t incy,
                              int threads)
 {
@@ -144,21 +144,21 @@ float duo_lanes_reduce(duo_operation operation, int64_t n, const float *x, int64
 float duo_lanes_reduce_float64(duo_operation operation, int64_t n, const float *x, int64_t incx,
                                const float *y, int64_t incy, int threads)
 {
-    const duo_lanes_node unit = duo_lanes_current()->unit_float64[operation];
+    const duo_lanes_partial unit = duo_lanes_current()->unit_float64[operation];
     const vectors v = plain_vectors(operation, unit, n, x, incx, y, incy, threads);
     return reduce_in_fit_mode(&v);
 }
 
 /* Not inline: see float_mode.h. */
-static __attribute__((noinline)) float add_pieces(double *node, int64_t count)
+static __attribute__((noinline)) float add_pieces(double *partial, int64_t count)
 {
-    return duo_lanes_round(duo_lanes_add_nodes(node, count));
+    return duo_lanes_round(duo_lanes_add_partials(partial, count));
 }
 
-float duo_lanes_add_pieces(double *node, int64_t count)
+float duo_lanes_add_pieces(double *partial, int64_t count)
 {
     const float_mode caller = float_mode_enter();
-    const float result = add_pieces(node, count);
+    const float result = add_pieces(partial, count);
     float_mode_leave(caller);
     return result;
 }
