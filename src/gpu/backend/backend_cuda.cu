@@ -5,11 +5,7 @@
  * signals: cuda_queue.cu; recorded work: cuda_record.cu; algorithms: cuda_algorithms.cu; the
  * meaning of errors: cuda_error.cu.
  */
-#include "gpu/backend/cuda_algorithms.cuh"
-#include "gpu/backend/cuda_devices.cuh"
-#include "gpu/backend/cuda_error.cuh"
-#include "gpu/backend/cuda_queue.cuh"
-#include "gpu/backend/cuda_record.cuh"
+#include "gpu/backend/cuda.cuh"
 
 extern "C" const duo_backend *duo_backend_default(void)
 {

@@ -1,11 +1,8 @@
 /* cuda_algorithms.cu - the GPU's algorithms: their table, loading and launches. */
-#include "gpu/backend/cuda_algorithms.cuh"
+#include "gpu/backend/cuda.cuh"
 
 #include <math.h>
 
-#include "gpu/backend/cuda_devices.cuh"
-#include "gpu/backend/cuda_error.cuh"
-#include "gpu/backend/cuda_queue.cuh"
 #include "gpu/kernels.h"
 
 /* ---- The table ---- */

@@ -1,5 +1,5 @@
 /* cuda_devices.cu - the driver, the devices, the current context; device memory, and its links. */
-#include "gpu/backend/cuda_devices.cuh"
+#include "gpu/backend/cuda.cuh"
 
 #include <ctype.h>
 #include <cuda.h>
@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "gpu/backend/cuda_error.cuh"
 
 constexpr int kMostDevices = 64;
 constexpr int kLeastCapability = 75; /* 10 * major + minor: Turing, the oldest one compiled for */

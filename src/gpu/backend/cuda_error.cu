@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "gpu/backend/cuda_error.cuh"
+#include "gpu/backend/cuda.cuh"
 
 static thread_local char failure[kDuoCudaLine];
 

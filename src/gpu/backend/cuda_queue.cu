@@ -1,11 +1,8 @@
-/* cuda_queue.cu - streams: opening and closing, copies, marks, waiting, stamps. */
-#include "gpu/backend/cuda_queue.cuh"
+/* cuda_queue.cu - streams: opening and closing, copies, marks, waiting, stamps; signals. */
+#include "gpu/backend/cuda.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "gpu/backend/cuda_devices.cuh"
-#include "gpu/backend/cuda_error.cuh"
 
 /* ---- Opening and closing ---- */
 

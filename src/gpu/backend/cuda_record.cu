@@ -1,11 +1,7 @@
-/* cuda_record.cu - recorded work (cuda_record.cuh). */
-#include "gpu/backend/cuda_record.cuh"
+/* cuda_record.cu - recorded work as CUDA graphs, by stream capture; does the caller capture? */
+#include "gpu/backend/cuda.cuh"
 
 #include <stdlib.h>
-
-#include "gpu/backend/cuda_devices.cuh"
-#include "gpu/backend/cuda_error.cuh"
-#include "gpu/backend/cuda_queue.cuh"
 
 struct duo_recorded {
     int device;

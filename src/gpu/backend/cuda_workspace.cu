@@ -1,11 +1,9 @@
-/* cuda_workspace.cu - see cuda_workspace.cuh */
-#include "gpu/backend/cuda_workspace.cuh"
+/* cuda_workspace.cu - the device memory that the algorithms of a queue share. */
+#include "gpu/backend/cuda.cuh"
 
 #include <cuda_runtime.h>
 #include <stdlib.h>
 
-#include "gpu/backend/cuda_devices.cuh"
-#include "gpu/backend/cuda_error.cuh"
 #include "gpu/backend/memory_cap.h"
 #include "host/environment.h"
 
