@@ -298,10 +298,10 @@ static void algorithm_large(void)
     static const struct {
         int64_t m, n, k;
         bool transa, transb;
-        bool panels; /* also with a workspace of 8 MB, in panels if operands are split */
-        bool gpu;    /* only on a GPU: for large tiles of C */
+        bool patches; /* also with a workspace of 8 MB, in patches if operands are split */
+        bool gpu;     /* only on a GPU: for large tiles of C */
     } shapes[] = {
-        /* m    n     k       trans A, B    panels gpu */
+        /* m    n     k       trans A, B    patches gpu */
         {2051, 2305, 65, false, true, false, false},  {4099, 1283, 64, true, true, false, false},
         {131, 4101, 513, false, false, true, false},  {515, 517, 1027, true, false, true, false},
         {67, 35, 131073, false, false, false, false}, {2305, 2311, 301, false, false, false, true},
@@ -317,7 +317,7 @@ static void algorithm_large(void)
          * these. */
         const bool last = i / 2 == sizeof shapes / sizeof shapes[0] - 1;
         if (shapes[i / 2].gpu && test_mode_now() != MODE_GPU) continue;
-        if (small_workspace && !shapes[i / 2].panels) continue;
+        if (small_workspace && !shapes[i / 2].patches) continue;
         const bool aligned = shapes[i / 2].m % 4 == 0; /* every column, to 16 bytes */
         const duo_sgemm_data *const data = i % 2 == 0 ? &duo_sgemm_kinds[0]
                                            : last     ? wide_data()

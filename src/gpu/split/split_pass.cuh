@@ -418,7 +418,7 @@ struct split_problem {
     operand_planes operand[2];
     unsigned tiles_of_first, tiles;    /* to be split, of the first operand and of both */
     unsigned k_tiles, k_tiles_inverse; /* tiles along k, and 2^32 / k_tiles or a little less */
-    uint32_t *control;                 /* NULL, or kControlBytes to clear here (struct panel) */
+    uint32_t *control;                 /* NULL, or kControlBytes to clear here (struct patch) */
 };
 static inline split_problem split_of(const operand_planes &first, const operand_planes &second,
                                      int64_t tiles_of_first, int64_t tiles, uint32_t *control)

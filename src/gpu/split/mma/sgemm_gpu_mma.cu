@@ -9,7 +9,7 @@
  *           blocks by fp32 FMA
  */
 #include "gpu/split/mma/product.cuh"
-#include "gpu/split/panels.cuh"
+#include "gpu/split/patches.cuh"
 #include "gpu/split/product.cuh"
 #include "gpu/split/split_pass.cuh"
 
@@ -80,7 +80,7 @@ static cudaError_t queue_mma(mma_problem p, const duo_launch *how)
                                mma_stage<Scheme>::kSharedBytes, how, p);
 }
 
-static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
+static cudaError_t queue_kernels(const patch &p, const duo_launch *how)
 {
     const bool bf16 =
         how->capability >= kLeastBf16 && !__atomic_load_n(&bf16_absent, __ATOMIC_RELAXED);
@@ -111,7 +111,7 @@ static cudaError_t load()
 
 static size_t workspace(const duo_call *call, const duo_launch *how)
 {
-    return panel_bytes(call, call->m, call->n, bf16x6::kPlanes, how);
+    return patch_bytes(call, call->m, call->n, bf16x6::kPlanes, how);
 }
 
 static cudaError_t launch(const duo_call *call, const duo_launch *how)

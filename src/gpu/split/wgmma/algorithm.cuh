@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "gpu/kernels.h"
-#include "gpu/split/panels.cuh"
+#include "gpu/split/patches.cuh"
 #include "gpu/split/planes.cuh"
 #include "gpu/split/wgmma/product.cuh"
 #include "gpu/split/wgmma/tile.cuh"
@@ -132,7 +132,7 @@ static tile_choice choose_tile(const tensor_problem &p, const duo_launch *how)
 /* ---- Launching ---- */
 
 template <class Tile>
-static cudaError_t queue_wgmma(const panel &of, int slices, const duo_launch *how)
+static cudaError_t queue_wgmma(const patch &of, int slices, const duo_launch *how)
 {
     static_assert(!Tile::kSliced || Tile::kI * kTileJ <= kSlicedTile, "partial sums have room");
     wgmma_problem p = {of.multiply, slices, of.tickets, of.partials};
@@ -151,7 +151,7 @@ static cudaError_t queue_wgmma(const panel &of, int slices, const duo_launch *ho
 }
 
 template <class Scheme>
-static cudaError_t queue_tiles(const panel &p, const duo_launch *how)
+static cudaError_t queue_tiles(const patch &p, const duo_launch *how)
 {
     const tile_choice choice = choose_tile<Scheme>(p.multiply, how);
     using tiles = tiles_of_scheme<Scheme>;
@@ -208,7 +208,7 @@ static cudaError_t load_scheme()
 /* ---- The algorithm ---- */
 
 template <class Scheme>
-static cudaError_t queue_scheme_panel(const panel &p, const duo_launch *how)
+static cudaError_t queue_scheme_patch(const patch &p, const duo_launch *how)
 {
     const cudaError_t error = queue_split<Scheme>(p, how);
     return error == cudaSuccess ? queue_tiles<Scheme>(p, how) : error;
@@ -217,7 +217,7 @@ static cudaError_t queue_scheme_panel(const panel &p, const duo_launch *how)
 template <class Scheme>
 static size_t scheme_bytes(const duo_call *call, const duo_launch *how)
 {
-    return panel_bytes(call, call->m, call->n, Scheme::kPlanes, how);
+    return patch_bytes(call, call->m, call->n, Scheme::kPlanes, how);
 }
 
 template <class Scheme>
@@ -237,7 +237,7 @@ static cudaError_t queue_packing(const duo_call *call, int i, void *packed, cons
     put_packed<Scheme>(&o, packed, duo_call_packed_rows(call, i), call->operand[i].packed_first);
     const int64_t tiles = tiles_of(o.rows) * tiles_of(o.k);
     if (tiles > INT32_MAX) return cudaErrorInvalidValue;
-    panel p = {};
+    patch p = {};
     p.split = split_of(o, {}, tiles, tiles, nullptr);
     return queue_split<Scheme>(p, how);
 }
@@ -246,7 +246,7 @@ template <class Scheme>
 static cudaError_t queue_scheme(const duo_call *call, const duo_launch *how)
 {
     if (!has_wgmma(how)) return cudaErrorNotSupported;
-    return queue_product<Scheme>(call, how, queue_scheme_panel<Scheme>);
+    return queue_product<Scheme>(call, how, queue_scheme_patch<Scheme>);
 }
 
 template <class Scheme>

@@ -9,7 +9,7 @@
  */
 #include "gpu/split/wgmma/algorithm.cuh"
 
-cudaError_t duo_queue_split_fp16x3(const panel &p, const duo_launch *how)
+cudaError_t duo_queue_split_fp16x3(const patch &p, const duo_launch *how)
 {
     return queue_split<fp16x3>(p, how);
 }

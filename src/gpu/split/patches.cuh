@@ -1,12 +1,12 @@
 /*
- * split/panels.cuh - a call as products of panels: workspace, splitting, launches.
+ * split/patches.cuh - a call as products of patches: workspace, splitting, launches.
  *
- * A panel is a part of C for which the planes of A and B fit into the workspace. If the planes of
- * the whole operands fit, there is one panel. Else C is computed panel by panel, and the rows of A
+ * A patch is a part of C for which the planes of A and B fit into the workspace. If the planes of
+ * the whole operands fit, there is one patch. Else C is computed patch by patch, and the rows of A
  * and columns of B of each are split just before it is multiplied.
  */
-#ifndef DUO_SPLIT_PANELS_CUH
-#define DUO_SPLIT_PANELS_CUH
+#ifndef DUO_SPLIT_PATCHES_CUH
+#define DUO_SPLIT_PATCHES_CUH
 
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
@@ -51,7 +51,7 @@ static size_t partials_bytes(const duo_launch *how)
 }
 /* For m rows of op(A) and n columns of op(B), unless duo_prepare has packed the operand
  * elsewhere. */
-static size_t panel_bytes(const duo_call *call, int64_t m, int64_t n, int planes,
+static size_t patch_bytes(const duo_call *call, int64_t m, int64_t n, int planes,
                           const duo_launch *how)
 {
     return kControlBytes + partials_bytes(how) +
@@ -59,19 +59,19 @@ static size_t panel_bytes(const duo_call *call, int64_t m, int64_t n, int planes
            (call->operand[DUO_B].packed != nullptr ? 0 : packed_bytes(n, call->k, planes));
 }
 
-/* ---- Panels ---- */
+/* ---- Patches ---- */
 
 constexpr int64_t kMostK = (int64_t)1 << 29; /* places in the planes are counted in int */
 
-/* The largest panel of C with operands that fit: halves the longer side, in whole tiles of C, until
+/* The largest patch of C with operands that fit: halves the longer side, in whole tiles of C, until
  * they do. An operand that is packed elsewhere is not cut. */
-static bool choose_panel(const duo_call *call, int64_t *m, int64_t *n, int planes,
+static bool choose_patch(const duo_call *call, int64_t *m, int64_t *n, int planes,
                          const duo_launch *how)
 {
     constexpr int64_t kUnit = 256;
     const bool whole_m = call->operand[DUO_A].packed != nullptr;
     const bool whole_n = call->operand[DUO_B].packed != nullptr;
-    while (panel_bytes(call, *m, *n, planes, how) > how->workspace_bytes) {
+    while (patch_bytes(call, *m, *n, planes, how) > how->workspace_bytes) {
         int64_t *const longer = whole_n || (!whole_m && *m >= *n) ? m : n;
         if (*longer <= kUnit || (whole_m && whole_n)) return false;
         *longer = (*longer / 2 + kUnit - 1) / kUnit * kUnit;
@@ -79,7 +79,7 @@ static bool choose_panel(const duo_call *call, int64_t *m, int64_t *n, int plane
     return true;
 }
 
-struct panel {
+struct patch {
     split_problem split;
     tensor_problem multiply;
     uint32_t *pending; /* ways of blocks left to kernels behind */
@@ -88,10 +88,10 @@ struct panel {
 };
 
 /* queue_split<fp16x3>, compiled once for two algorithms, in sgemm_gpu_fp16x3.cu. */
-cudaError_t duo_queue_split_fp16x3(const panel &p, const duo_launch *how);
+cudaError_t duo_queue_split_fp16x3(const patch &p, const duo_launch *how);
 
 template <class Scheme>
-static cudaError_t queue_split(const panel &p, const duo_launch *how)
+static cudaError_t queue_split(const patch &p, const duo_launch *how)
 {
     const split_problem &split = p.split;
     const bool few = split.tiles <= (unsigned)(how->multiprocessors * kFewResident);
@@ -113,18 +113,18 @@ static operand_planes operand_of(const duo_call *call, int i)
     return o;
 }
 
-/* There is memory for the planes of Scheme; `multiply` queues the kernels of one panel. */
+/* There is memory for the planes of Scheme; `multiply` queues the kernels of one patch. */
 template <class Scheme>
 static cudaError_t queue_product(const duo_call *call, const duo_launch *how,
-                                 cudaError_t (*multiply)(const panel &p, const duo_launch *how))
+                                 cudaError_t (*multiply)(const patch &p, const duo_launch *how))
 {
     constexpr int kPlanes = Scheme::kPlanes;
     const sgemm_problem whole = sgemm_problem_of(call);
     if (whole.k == 0 || whole.k > kMostK) return cudaErrorInvalidValue; /* not accepted */
-    int64_t panel_m = whole.m, panel_n = whole.n;
-    if (!choose_panel(call, &panel_m, &panel_n, kPlanes, how)) return cudaErrorMemoryAllocation;
+    int64_t patch_m = whole.m, patch_n = whole.n;
+    if (!choose_patch(call, &patch_m, &patch_n, kPlanes, how)) return cudaErrorMemoryAllocation;
 
-    panel p = {};
+    patch p = {};
     operand_planes &a = p.multiply.a, &b = p.multiply.b;
     a = operand_of(call, DUO_A);
     b = operand_of(call, DUO_B);
@@ -142,7 +142,7 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how,
     for (int i = DUO_A; i <= DUO_B; i++) {
         const duo_operand &o = call->operand[i];
         operand_planes &planes = i == DUO_A ? a : b;
-        const int64_t rows = i == DUO_A ? panel_m : panel_n;
+        const int64_t rows = i == DUO_A ? patch_m : patch_n;
         packed[i] = o.packed != nullptr;
         if (packed[i]) {
             put_packed<Scheme>(&planes, o.packed, duo_call_packed_rows(call, i), o.packed_first);
@@ -153,10 +153,10 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how,
     }
 
     cudaError_t error = cudaSuccess;
-    for (int64_t j = 0; j < whole.n && error == cudaSuccess; j += panel_n)
-        for (int64_t i = 0; i < whole.m && error == cudaSuccess; i += panel_m) {
-            a.rows = p.multiply.m = min(panel_m, whole.m - i);
-            b.rows = p.multiply.n = min(panel_n, whole.n - j);
+    for (int64_t j = 0; j < whole.n && error == cudaSuccess; j += patch_n)
+        for (int64_t i = 0; i < whole.m && error == cudaSuccess; i += patch_m) {
+            a.rows = p.multiply.m = min(patch_m, whole.m - i);
+            b.rows = p.multiply.n = min(patch_n, whole.n - j);
             a.x = whole.a + (a.along_k ? i * a.ld : i);
             b.x = whole.b + (b.along_k ? j * b.ld : j);
             p.multiply.c = whole.c + i + j * whole.ldc;
