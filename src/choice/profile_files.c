@@ -15,8 +15,6 @@
 #include "choice/profile_text.h"
 #include "host/machine.h"
 
-/* ---- Where they are ---- */
-
 enum { PATH = 4096 };
 
 /* ---- Names ---- */
@@ -169,8 +167,6 @@ bool duo_profile_search(const char *gpu, duo_profile_take take, void *user)
         return true;
     return search_system(gpu, take, user);
 }
-
-/* ---- Reading one ---- */
 
 enum { LARGEST_FILE_BYTES = 1 << 20 };
 

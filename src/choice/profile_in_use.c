@@ -18,7 +18,7 @@
 #include "host/machine.h"
 #include "host/stack.h"
 
-/* ---- Built-in profiles; by name, of this host, of a GPU ---- */
+/* ---- Built-in profiles, by name and of a GPU ---- */
 
 /* bench/profiles/, turned into strings by the build. */
 extern const char duo_profile_text_h100[];
@@ -63,7 +63,7 @@ static const duo_profile *built_in_of_gpu(const char *gpu)
     return strcmp(gpu, h200.gpu) == 0 ? &h200 : &h100;
 }
 
-/* ---- Of this host ---- */
+/* ---- The built-in profile of this host ---- */
 
 /* Was the CPU part measured on a host that is like this one in all respects? */
 static bool same_host(const duo_profile *p, char *problem, size_t size)

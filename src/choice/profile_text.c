@@ -117,12 +117,10 @@ bool duo_correction_read(duo_correction *correction, int lines, const char *name
     return *value == '\0';
 }
 
-/* ---- Reading ---- */
-
 enum { OLDEST_FORMAT = DUO_PROFILE_FORMAT - 1, LONGEST_LINE = 190 };
 _Static_assert(LONGEST_LINE + 2 <= INI_MAX_LINE, "inih cuts longer lines without telling");
 
-/* ---- A line ---- */
+/* ---- Reading a line ---- */
 
 typedef struct reader {
     duo_profile *profile;
@@ -259,7 +257,7 @@ static int read_entry(void *user, const char *section, const char *name, const c
     return r->end ? 1 : read_field(r, section, name, value);
 }
 
-/* ---- The whole ---- */
+/* ---- Reading the whole ---- */
 
 static bool section_seen(const reader *r, const char *section)
 {

@@ -70,12 +70,7 @@ int duo_cuda_ordinal(int device); /* CUDA's own number of a device */
 /* A number about a device; 0 if it is not available. */
 int duo_cuda_attribute(int device, cudaDeviceAttr which);
 
-/* ---- Which devices reach each other's memory ---- */
-
-/* A function of the backend (backend.h). */
-duo_status duo_cuda_link(int device, int other, bool *direct);
-
-/* ---- Device memory, and pinned host memory ---- */
+duo_status duo_cuda_link(int device, int other, bool *direct); /* a function of the backend */
 
 duo_status duo_cuda_allocate(int device, size_t bytes, void **address);
 duo_status duo_cuda_release(int device, void *address);
@@ -166,8 +161,7 @@ duo_status duo_cuda_follow(duo_queue *later, cudaEvent_t event);
 /* An event without times, of the current device. */
 duo_status duo_cuda_make_event(cudaEvent_t *event);
 
-/* ---- Signals: CUDA events ---- */
-
+/* Signals: CUDA events (backend.h). */
 duo_status duo_cuda_signal_open(int device, duo_signal **signal);
 void duo_cuda_signal_close(duo_signal *signal);
 duo_status duo_cuda_signal_set(duo_signal *signal, duo_queue *queue);

@@ -15,7 +15,7 @@
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
 
-/* ---- Large tiles ---- */
+/* ---- The kernel for large tiles ---- */
 
 /*
  * Each block computes a tile of 128 x 128 of one product's C, with the parts of sgemm_gpu_ffma.
@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
     store_tile<Tile>(p, shares, run, sum, ring, me, first_i, first_j);
 }
 
-/* ---- Running ---- */
+/* ---- Launching ---- */
 
 /* Are all of an operand's columns on 16 bytes, and is its edge a whole number of groups? */
 static bool is_wide(const duo_call *call, const duo_batch *batch, int i)

@@ -49,7 +49,7 @@
 #define DUO_HAS_AMPERE 0
 #endif
 
-/* ---- Copies of 16 bytes, both sides aligned to that ---- */
+/* Copies of 16 bytes, both sides aligned to that. */
 
 static __device__ __forceinline__ void copy_async(uint32_t to, const void *from)
 {
