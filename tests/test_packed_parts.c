@@ -12,26 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/reference/sgemm_data.h"
 #include "gpu/backend/devices.h"
-#include "support/arrays.h"
-#include "support/calls.h"
 #include "support/harness.h"
 #include "support/oracle.h"
+#include "support/problems.h"
 #include "support/run_algorithm.h"
 
 enum { GRAIN = 64, MOST_PARTS = 64 }; /* rows: parts begin and end at its multiples */
 
 /* ---- Problems ---- */
 
-/* By columns, C := op(A) op(B), and the right result. C is poison before each product. */
-typedef struct problem {
-    bool transa, transb;
-    int64_t m, n, k, offset;
-    const duo_sgemm_data *data;
-    test_array a, b, c;
-    double *want, *bound, *tf32_bound; /* i * n + j */
-} problem;
+/* A product and its operands. C is poison before each product. */
+typedef struct product {
+    test_problem of;
+    test_operands o;
+} product;
 
 static void *new_bytes(size_t bytes)
 {
@@ -40,63 +35,23 @@ static void *new_bytes(size_t bytes)
     return memory;
 }
 
-/* The whole call, with its operands on the host. */
-static duo_call call_of(const problem *p)
+/* By columns, C := op(A) op(B). plant: one row of op(A), or one column of op(B), has a NaN, so that
+ * only one part has it. */
+static product new_product(test_rng *rng, const duo_sgemm_data *kind, int64_t m, int64_t n,
+                           int64_t k, bool plant)
 {
-    return test_sgemm_call(p->transa, p->transb, p->m, p->n, p->k, 1.0f, p->a.data, p->a.ld,
-                           p->b.data, p->b.ld, 0.0f, p->c.data, p->c.ld);
-}
-
-/* Makes the operands of a problem with sizes and data. plant: one row of op(A), or one column of
- * op(B), has a NaN, so that only one part has it. */
-static void make_operands(problem *p, test_rng *rng, bool plant)
-{
-    const size_t count = (size_t)(p->m * p->n);
-    p->a = test_array_matrix(false, p->transa, p->m, p->k, test_between(rng, 0, 5), p->offset);
-    p->b = test_array_matrix(false, p->transb, p->k, p->n, test_between(rng, 0, 5), p->offset);
-    p->c = test_array_matrix(false, false, p->m, p->n, test_between(rng, 0, 5), p->offset);
-    p->want = new_bytes(count * sizeof(double));
-    p->bound = new_bytes(count * sizeof(double));
-    p->tf32_bound = new_bytes(count * sizeof(double));
-    const duo_call call = call_of(p);
-    duo_sgemm_data_fill(p->data, test_random(rng), &call);
-    if (plant) {
-        test_array *const x = test_between(rng, 0, 1) != 0 ? &p->a : &p->b;
-        x->data[test_between(rng, 0, x->length - 1) + test_between(rng, 0, x->runs - 1) * x->ld] =
-            NAN;
-    }
-    const oracle_product q = {DUO_COL_MAJOR,
-                              p->transa ? DUO_TRANS : DUO_NO_TRANS,
-                              p->transb ? DUO_TRANS : DUO_NO_TRANS,
-                              p->m,
-                              p->n,
-                              p->k,
-                              1.0f,
-                              p->a.data,
-                              p->a.ld,
-                              p->b.data,
-                              p->b.ld,
-                              0.0f,
-                              p->c.data,
-                              p->c.ld};
-    oracle_sgemm(&q, p->want, p->bound);
-    oracle_tf32_bound(&q, p->bound, p->tf32_bound);
-    /* The bounds of the public header leave underflow out: half of the least subnormal for every
-     * operation. */
-    for (size_t i = 0; i < count; i++) {
-        p->bound[i] += ((double)p->k + 2.0) * 0x1p-149;
-        p->tf32_bound[i] += ((double)p->k + 2.0) * 0x1p-149;
-    }
-}
-
-static void free_operands(problem *p)
-{
-    test_array_free(&p->a);
-    test_array_free(&p->b);
-    test_array_free(&p->c);
-    free(p->want);
-    free(p->bound);
-    free(p->tf32_bound);
+    product p = {.of = test_problem_random(rng)};
+    p.of.layout = DUO_COL_MAJOR;
+    p.of.m = m, p.of.n = n, p.of.k = k;
+    p.of.alpha = 1.0f;
+    p.of.beta = 0.0f;
+    p.of.kind = kind;
+    p.o = test_operands_make(&p.of, rng);
+    if (!plant) return p;
+    test_array *const x = test_between(rng, 0, 1) != 0 ? &p.o.a : &p.o.b;
+    x->data[test_between(rng, 0, x->length - 1) + test_between(rng, 0, x->runs - 1) * x->ld] = NAN;
+    test_operands_expect(&p.of, &p.o);
+    return p;
 }
 
 /* ---- Parts ---- */
@@ -155,7 +110,7 @@ typedef struct machine {
     const duo_algorithm *algorithm;
     duo_queue *queue;
     void *memory[DUO_OPERANDS];
-    float *address[DUO_OPERANDS]; /* of each operand's elements, p->offset floats on */
+    float *address[DUO_OPERANDS]; /* of each operand's elements, p->of.offset floats on */
     size_t bytes[2];              /* of A and B, packed */
     void *packed[2], *at_once[2]; /* packed in parts, and as a whole */
 } machine;
@@ -182,34 +137,34 @@ static void poison_device(const machine *on, void *to, size_t bytes)
 }
 
 /* The call of some rows of op(A) and some columns of op(B), on the device. */
-static duo_call part_of(const machine *on, const problem *p, range rows, range columns)
+static duo_call part_of(const machine *on, const product *p, range rows, range columns)
 {
-    float *const a = on->address[DUO_A] + rows.first * (p->transa ? p->a.ld : 1);
-    float *const b = on->address[DUO_B] + columns.first * (p->transb ? 1 : p->b.ld);
-    float *const c = on->address[DUO_C] + rows.first + columns.first * p->c.ld;
-    duo_call call =
-        test_sgemm_call(p->transa, p->transb, rows.end - rows.first, columns.end - columns.first,
-                        p->k, 1.0f, a, p->a.ld, b, p->b.ld, 0.0f, c, p->c.ld);
-    call.operand[DUO_A].packed_rows = p->m;
+    duo_call call = test_problem_call(&p->of, &p->o);
+    duo_call_set_sizes(&call, rows.end - rows.first, columns.end - columns.first, p->of.k);
+    call.operand[DUO_A].address = on->address[DUO_A] + rows.first * (call.transa ? p->o.a.ld : 1);
+    call.operand[DUO_B].address =
+        on->address[DUO_B] + columns.first * (call.transb ? 1 : p->o.b.ld);
+    call.operand[DUO_C].address = on->address[DUO_C] + rows.first + columns.first * p->o.c.ld;
+    call.operand[DUO_A].packed_rows = p->of.m;
     call.operand[DUO_A].packed_first = rows.first;
-    call.operand[DUO_B].packed_rows = p->n;
+    call.operand[DUO_B].packed_rows = p->of.n;
     call.operand[DUO_B].packed_first = columns.first;
     return call;
 }
 
-static machine make_machine(const duo_algorithm *algorithm, const problem *p)
+static machine make_machine(const duo_algorithm *algorithm, const product *p)
 {
     machine on = {.backend = duo_backend_current(), .algorithm = algorithm};
-    const test_array *const array[DUO_OPERANDS] = {&p->a, &p->b, &p->c};
-    const duo_call whole = call_of(p);
+    const test_array *const array[DUO_OPERANDS] = {&p->o.a, &p->o.b, &p->o.c};
+    const duo_call whole = test_problem_call(&p->of, &p->o);
     if (!CHECK_STATUS(DUO_OK, on.backend->open(0, NULL, DUO_PRIORITY_NORMAL, &on.queue)))
         exit(EXIT_FAILURE);
     for (int i = 0; i < DUO_OPERANDS; i++) {
-        on.memory[i] = device_memory(array[i]->bytes + (size_t)p->offset * sizeof(float));
-        on.address[i] = (float *)on.memory[i] + p->offset;
+        on.memory[i] = device_memory(array[i]->bytes + (size_t)p->of.offset * sizeof(float));
+        on.address[i] = (float *)on.memory[i] + p->of.offset;
         to_device(&on, on.address[i], array[i]->data, array[i]->bytes);
     }
-    const duo_call all = part_of(&on, p, (range){0, p->m}, (range){0, p->n});
+    const duo_call all = part_of(&on, p, (range){0, p->of.m}, (range){0, p->of.n});
     for (int i = DUO_A; i <= DUO_B; i++) {
         on.bytes[i] = on.backend->packed_bytes(algorithm->id, &whole, i);
         on.packed[i] = device_memory(on.bytes[i]);
@@ -235,16 +190,16 @@ static void end_machine(machine *on)
 }
 
 /* Elements of C in those rows and columns are right, all others are poison. */
-static void check_part(const problem *p, const float *c, const double *bound, range rows,
+static void check_part(const product *p, const float *c, const double *bound, range rows,
                        range columns)
 {
     int64_t wrong = 0, written = 0;
-    for (int64_t i = 0; i < p->m; i++)
-        for (int64_t j = 0; j < p->n; j++) {
-            const int64_t at = i * p->n + j;
-            const float got = c[i + j * p->c.ld];
+    for (int64_t i = 0; i < p->of.m; i++)
+        for (int64_t j = 0; j < p->of.n; j++) {
+            const int64_t at = i * p->of.n + j;
+            const float got = c[i + j * p->o.c.ld];
             if (rows.first <= i && i < rows.end && columns.first <= j && j < columns.end)
-                wrong += !oracle_close(p->want[at], bound[at], got);
+                wrong += !oracle_close(p->o.want[at], bound[at], got);
             else
                 written += !test_is_poison(got);
         }
@@ -256,21 +211,20 @@ static void check_part(const problem *p, const float *c, const double *bound, ra
 }
 
 /* A product of parts that are packed, of one operand or of both. */
-static void multiply_part(const machine *on, const problem *p, test_rng *rng, range rows,
+static void multiply_part(const machine *on, const product *p, test_rng *rng, range rows,
                           range columns)
 {
-    const size_t bytes = p->c.bytes;
+    const size_t bytes = p->o.c.bytes;
     float *const c = new_bytes(bytes);
     duo_call call = part_of(on, p, rows, columns);
     const int64_t which = test_between(rng, 0, 5);
     if (which != 0) call.operand[DUO_A].packed = on->packed[DUO_A];
     if (which != 1) call.operand[DUO_B].packed = on->packed[DUO_B];
-    to_device(on, on->address[DUO_C], p->c.data, bytes);
+    to_device(on, on->address[DUO_C], p->o.c.data, bytes);
     CHECK_STATUS(DUO_OK, on->backend->launch(on->queue, on->algorithm->id, &call, NULL, 0));
     CHECK_STATUS(DUO_OK,
                  on->backend->copy_now(on->queue, c, bytes, on->address[DUO_C], bytes, bytes, 1));
-    check_part(p, c, test_algorithm_rounds(on->algorithm) ? p->tf32_bound : p->bound, rows,
-               columns);
+    check_part(p, c, test_operands_bound(&p->o, on->algorithm), rows, columns);
     free(c);
 }
 
@@ -292,18 +246,18 @@ static void check_same_as_at_once(const machine *on)
 
 /* ---- Tests ---- */
 
-static void pack_and_multiply(const duo_algorithm *algorithm, const problem *p, test_rng *rng)
+static void pack_and_multiply(const duo_algorithm *algorithm, const product *p, test_rng *rng)
 {
     machine on = make_machine(algorithm, p);
-    parts of[2] = {cut_in_parts(rng, p->m), cut_in_parts(rng, p->n)};
+    parts of[2] = {cut_in_parts(rng, p->of.m), cut_in_parts(rng, p->of.n)};
     int done[2] = {0, 0};
     while (done[0] + done[1] < of[0].count + of[1].count) {
         int i = (int)test_between(rng, DUO_A, DUO_B);
         if (done[i] == of[i].count) i = !i;
         const int x = of[i].order[done[i]++];
         const range part = {of[i].cut[x], of[i].cut[x + 1]};
-        const duo_call call = i == DUO_A ? part_of(&on, p, part, (range){0, p->n})
-                                         : part_of(&on, p, (range){0, p->m}, part);
+        const duo_call call = i == DUO_A ? part_of(&on, p, part, (range){0, p->of.n})
+                                         : part_of(&on, p, (range){0, p->of.m}, part);
         CHECK_STATUS(DUO_OK, on.backend->pack(on.queue, algorithm->id, &call, i, on.packed[i]));
         of[i].packed[x] = true;
         const int y = any_packed(rng, &of[!i]);
@@ -311,22 +265,20 @@ static void pack_and_multiply(const duo_algorithm *algorithm, const problem *p, 
         const range mine = packed_around(rng, &of[i], x), other = packed_around(rng, &of[!i], y);
         multiply_part(&on, p, rng, i == DUO_A ? mine : other, i == DUO_A ? other : mine);
     }
-    multiply_part(&on, p, rng, (range){0, p->m}, (range){0, p->n});
+    multiply_part(&on, p, rng, (range){0, p->of.m}, (range){0, p->of.n});
     check_same_as_at_once(&on);
     end_machine(&on);
 }
 
 /* Runs the problem by all algorithms that pack. Returns how many there are. */
-static int all_algorithms(const problem *p, test_rng *rng)
+static int all_algorithms(const product *p, test_rng *rng)
 {
     const duo_algorithm *algorithm[DUO_CANDIDATES];
     const int count = test_algorithms(DUO_SGEMM, algorithm);
     int packing = 0;
     for (int r = 0; r < count; r++) {
-        const duo_call call = call_of(p);
-        test_case("packed_parts/%s/%c%c/%jdx%jdx%jd/offset=%jd/%s", algorithm[r]->name,
-                  p->transa ? 't' : 'n', p->transb ? 't' : 'n', (intmax_t)p->m, (intmax_t)p->n,
-                  (intmax_t)p->k, (intmax_t)p->offset, p->data->name);
+        const duo_call call = test_problem_call(&p->of, &p->o);
+        test_problem_name(&p->of, "packed_parts", algorithm[r]->name);
         if (!test_algorithm_accepts(algorithm[r], &call)) continue;
         if (duo_backend_current()->packed_bytes(algorithm[r]->id, &call, DUO_A) == 0) continue;
         pack_and_multiply(algorithm[r], p, rng);
@@ -342,16 +294,11 @@ static void random_parts(void)
     test_rng rng = test_rng_for("packed parts");
     int packing = 0;
     for (int x = 0; x < 16 * DUO_SGEMM_KINDS; x++) {
-        problem p = {.transa = test_between(&rng, 0, 1) != 0,
-                     .transb = test_between(&rng, 0, 1) != 0,
-                     .m = test_between(&rng, 1, most),
-                     .n = test_between(&rng, 1, most),
-                     .k = test_between(&rng, 64, 300),
-                     .offset = test_between(&rng, 0, 1) * test_between(&rng, 1, 7),
-                     .data = &duo_sgemm_kinds[x % DUO_SGEMM_KINDS]};
-        make_operands(&p, &rng, x / DUO_SGEMM_KINDS % 2 != 0);
+        const int64_t m = test_between(&rng, 1, most), n = test_between(&rng, 1, most);
+        product p = new_product(&rng, &duo_sgemm_kinds[x % DUO_SGEMM_KINDS], m, n,
+                                test_between(&rng, 64, 300), x / DUO_SGEMM_KINDS % 2 != 0);
         packing += all_algorithms(&p, &rng);
-        free_operands(&p);
+        test_operands_free(&p.o);
     }
     if (packing == 0) test_skip("no algorithm of this device packs");
 }
@@ -371,15 +318,11 @@ static void large_parts(void)
     test_rng rng = test_rng_for("packed parts large");
     for (int x = 0; x < 8; x++) {
         const bool aligned = x / 4 == 0;
-        problem p = {.transa = x % 2 != 0,
-                     .transb = x / 2 % 2 != 0,
-                     .m = aligned ? 2816 : 2791,
-                     .n = aligned ? 1536 : 1533,
-                     .k = aligned ? 128 : 133,
-                     .data = x % 4 == 3 ? wide_data() : &duo_sgemm_kinds[0]};
-        make_operands(&p, &rng, x % 4 == 2);
+        product p =
+            new_product(&rng, x % 4 == 3 ? wide_data() : &duo_sgemm_kinds[0], aligned ? 2816 : 2791,
+                        aligned ? 1536 : 1533, aligned ? 128 : 133, x % 4 == 2);
         (void)all_algorithms(&p, &rng);
-        free_operands(&p);
+        test_operands_free(&p.o);
     }
 }
 

@@ -16,44 +16,35 @@
 #include "support/problems.h"
 #include "support/run_algorithm.h"
 
-typedef test_problem problem;
-typedef test_operands operands;
-
 /* ---- Running it ---- */
 
-static void run_on(const duo_algorithm *algorithm, const problem *p, test_rng *rng)
+static void run_on(const duo_algorithm *algorithm, const test_problem *p, test_rng *rng)
 {
     test_problem_name(p, "sgemm", algorithm->name);
-    operands o = test_operands_make(p, rng);
-    const oracle_product q = test_problem_product(p, &o);
-    if (test_algorithm_rounds(algorithm)) oracle_tf32_bound(&q, o.bound, o.bound);
-    const duo_call call =
-        test_sgemm_call(p->transa != DUO_NO_TRANS, p->transb != DUO_NO_TRANS, p->m, p->n, p->k,
-                        p->alpha, o.a.data, o.a.ld, o.b.data, o.b.ld, p->beta, o.c.data, o.c.ld);
-    if (test_algorithm_accepts(algorithm, &call)) {
-        const int status = test_run_algorithm(algorithm, &call, p->offset, false);
-        if (status != DUO_DECLINED) test_operands_check(p, &o, status);
-    }
+    test_operands o = test_operands_make(p, rng);
+    const int status = test_problem_run(algorithm, p, &o);
+    if (status != DUO_DECLINED)
+        test_operands_check(p, &o, test_operands_bound(&o, algorithm), status);
     test_operands_free(&o);
 }
 
-static void run_public(duo_context *ctx, const problem *p, const test_place place[3], test_rng *rng)
+static void run_public(duo_context *ctx, const test_problem *p, const test_place place[3],
+                       test_rng *rng)
 {
     char where[64];
     snprintf(where, sizeof where, "%s,%s,%s", test_place_name(place[0]), test_place_name(place[1]),
              test_place_name(place[2]));
     test_problem_name(p, "sgemm", where);
-    operands o = test_operands_make(p, rng);
+    test_operands o = test_operands_make(p, rng);
     const test_array a_before = test_array_copy(&o.a), b_before = test_array_copy(&o.b);
     test_placed a = test_put(ctx, place[0], &o.a), b = test_put(ctx, place[1], &o.b);
     test_placed c = test_put(ctx, place[2], &o.c);
     const duo_status status =
-        duo_sgemm(ctx, p->layout, p->transa, p->transb, p->m, p->n, p->k, p->alpha, a.address,
-                  o.a.ld, b.address, o.b.ld, p->beta, c.address, o.c.ld);
+        test_problem_multiply(ctx, p, &o, (float *const[]){a.address, b.address, c.address});
     test_take(ctx, &a);
     test_take(ctx, &b);
     test_take(ctx, &c);
-    test_operands_check(p, &o, status);
+    test_operands_check(p, &o, o.bound, status);
     CHECK(test_array_equal(&o.a, &a_before) && test_array_equal(&o.b, &b_before),
           "an input has changed");
     test_array_free(&(test_array){.block = a_before.block});
@@ -63,28 +54,11 @@ static void run_public(duo_context *ctx, const problem *p, const test_place plac
 
 /* ---- Problems ---- */
 
-static const float alphas[] = {1.0f, -1.0f, 0.5f, 3.0f, 0.0f};
-static const float betas[] = {0.0f, 1.0f, -2.0f, 0.25f, 0.0f};
-
-static duo_transpose random_transpose(test_rng *rng)
+/* By columns, as an algorithm gets it. */
+static test_problem random_problem(test_rng *rng)
 {
-    return (duo_transpose)test_between(rng, DUO_NO_TRANS, DUO_CONJ_TRANS);
-}
-
-/* Everything but the layout and the sizes. */
-static problem random_problem(test_rng *rng)
-{
-    problem p = {.layout = DUO_COL_MAJOR};
-    p.transa = random_transpose(rng);
-    p.transb = random_transpose(rng);
-    p.alpha = alphas[test_between(rng, 0, 4)];
-    p.beta = betas[test_between(rng, 0, 4)];
-    p.extra_a = test_between(rng, 0, 3) * test_between(rng, 0, 3);
-    p.extra_b = test_between(rng, 0, 3) * test_between(rng, 0, 3);
-    p.extra_c = test_between(rng, 0, 3) * test_between(rng, 0, 3);
-    p.offset = test_between(rng, 0, 1) * test_between(rng, 1, 7);
-    p.data = (test_data)test_between(rng, DATA_SIGNED, DATA_WIDE);
-    if (p.data == DATA_WIDE && test_between(rng, 0, 1) != 0) p.data = DATA_INTEGER;
+    test_problem p = test_problem_random(rng);
+    p.layout = DUO_COL_MAJOR;
     return p;
 }
 
@@ -102,7 +76,7 @@ static void algorithm_squares(void)
     for (int r = 0; r < count; r++) {
         for (int e = 0; e < EDGES; e++) {
             for (int t = 0; t < 4; t++) {
-                problem p = random_problem(&rng);
+                test_problem p = random_problem(&rng);
                 p.m = p.n = p.k = edges[e];
                 p.transa = t % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
                 p.transb = t / 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
@@ -120,7 +94,7 @@ static void algorithm_tile_edges(void)
     const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 240; i++) {
-            problem p = random_problem(&rng);
+            test_problem p = random_problem(&rng);
             p.m = random_edge(&rng);
             p.n = random_edge(&rng);
             p.k = random_edge(&rng);
@@ -131,12 +105,14 @@ static void algorithm_tile_edges(void)
 
 static void algorithm_scalars(void)
 {
+    static const float alphas[] = {1.0f, -1.0f, 0.5f, 3.0f, 0.0f};
+    static const float betas[] = {0.0f, 1.0f, -2.0f, 0.25f, 0.0f};
     test_rng rng = test_rng_for("sgemm scalars");
     const duo_algorithm *algorithms[DUO_CANDIDATES];
     const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 5 * 5 * 4; i++) {
-            problem p = random_problem(&rng);
+            test_problem p = random_problem(&rng);
             p.m = 37, p.n = 21, p.k = i % 3 == 0 ? 0 : 19;
             p.alpha = alphas[i % 5];
             p.beta = betas[i / 5 % 5];
@@ -157,7 +133,7 @@ static void algorithm_scales(void)
     for (int r = 0; r < count; r++)
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
             for (int i = 0; i < 4; i++) {
-                problem p = random_problem(&rng);
+                test_problem p = random_problem(&rng);
                 p.m = shapes[s][0], p.n = shapes[s][1], p.k = i % 2 == 0 ? 0 : 3;
                 p.alpha = i % 2 == 0 ? 2.0f : 0.0f;
                 p.beta = i / 2 == 0 ? 0.0f : -1.75f;
@@ -180,7 +156,7 @@ static void algorithm_odd_shapes(void)
     for (int r = 0; r < count; r++) {
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
             for (int t = 0; t < 4; t++) {
-                problem p = random_problem(&rng);
+                test_problem p = random_problem(&rng);
                 p.m = shapes[s][0], p.n = shapes[s][1], p.k = shapes[s][2];
                 p.transa = t % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
                 p.transb = t / 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
@@ -211,7 +187,7 @@ static void algorithm_thin(void)
             const int64_t columns = thin[i / 16];
             const int64_t *const size = rows_and_k[(2 * i + i / 16 * 4) % SIZES];
             const bool swapped = i & 4, wide = i & 8;
-            problem p = random_problem(&rng);
+            test_problem p = random_problem(&rng);
             p.m = swapped ? columns : size[0];
             p.n = swapped ? size[0] : columns;
             p.k = size[1];
@@ -233,7 +209,7 @@ static void algorithm_random(void)
     const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 2000; i++) {
-            problem p = random_problem(&rng);
+            test_problem p = random_problem(&rng);
             p.m = test_between(&rng, 1, 40);
             p.n = test_between(&rng, 1, 40);
             p.k = test_between(&rng, 0, 40);
@@ -250,24 +226,21 @@ static void algorithm_same_bits(void)
     const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 30; i++) {
-            problem p = random_problem(&rng);
+            test_problem p = random_problem(&rng);
             p.m = test_between(&rng, 1, 150);
             p.n = test_between(&rng, 1, 150);
             p.k = test_between(&rng, 1, 150);
             p.alpha = 1.25f;
             test_problem_name(&p, "sgemm", algorithms[r]->name);
-            operands o = test_operands_make(&p, &rng);
-            const oracle_product q = test_problem_product(&p, &o);
-            if (test_algorithm_rounds(algorithms[r])) oracle_tf32_bound(&q, o.bound, o.bound);
-            duo_call call = test_sgemm_call(p.transa != DUO_NO_TRANS, p.transb != DUO_NO_TRANS, p.m,
-                                            p.n, p.k, p.alpha, o.a.data, o.a.ld, o.b.data, o.b.ld,
-                                            p.beta, o.c.data, o.c.ld);
+            test_operands o = test_operands_make(&p, &rng);
+            duo_call call = test_problem_call(&p, &o);
             call.threads = 1 + i % 3;
             test_array before = test_array_copy(&o.c);
             const int status = test_algorithm_accepts(algorithms[r], &call)
                                    ? test_run_algorithm(algorithms[r], &call, p.offset, false)
                                    : (int)DUO_DECLINED;
-            if (status != DUO_DECLINED) test_operands_check(&p, &o, status);
+            if (status != DUO_DECLINED)
+                test_operands_check(&p, &o, test_operands_bound(&o, algorithms[r]), status);
             /* Four runs with packed operands: A, B, both or none is packed. */
             for (int run = 1; run < 4 && status != DUO_DECLINED; run++) {
                 test_array other = test_array_copy(&before);
@@ -292,14 +265,14 @@ static void algorithm_special_values(void)
     const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 96; i++) {
-            problem p = random_problem(&rng);
+            test_problem p = random_problem(&rng);
             p.m = test_between(&rng, 1, 70);
             p.n = test_between(&rng, 1, 70);
             p.k = test_between(&rng, 1, 40);
             p.alpha = i % 2 == 0 ? 1.0f : -2.0f;
             p.data = DATA_SIGNED;
             test_problem_name(&p, "sgemm", algorithms[r]->name);
-            operands o = test_operands_make(&p, &rng);
+            test_operands o = test_operands_make(&p, &rng);
             test_array *const zeros = i % 3 == 0 ? &o.b : &o.a; /* all of it, or all but one */
             for (int64_t j = 0; i % 3 < 2 && j < zeros->runs; j++)
                 memset(zeros->data + j * zeros->ld, 0, (size_t)zeros->length * sizeof(float));
@@ -309,16 +282,10 @@ static void algorithm_special_values(void)
                 o.b.data[test_between(&rng, 0, o.b.runs - 1) * o.b.ld +
                          test_between(&rng, 0, o.b.length - 1)] = special[i / 4 % 3];
             if (p.beta != 0.0f && i % 5 == 0) o.c_before.data[0] = o.c.data[0] = special[i / 5 % 3];
-            const oracle_product q = test_problem_product(&p, &o);
-            oracle_sgemm(&q, o.want, o.bound);
-            if (test_algorithm_rounds(algorithms[r])) oracle_tf32_bound(&q, o.bound, o.bound);
-            const duo_call call = test_sgemm_call(
-                p.transa != DUO_NO_TRANS, p.transb != DUO_NO_TRANS, p.m, p.n, p.k, p.alpha,
-                o.a.data, o.a.ld, o.b.data, o.b.ld, p.beta, o.c.data, o.c.ld);
-            if (test_algorithm_accepts(algorithms[r], &call)) {
-                const int status = test_run_algorithm(algorithms[r], &call, p.offset, false);
-                if (status != DUO_DECLINED) test_operands_check(&p, &o, status);
-            }
+            test_operands_expect(&p, &o);
+            const int status = test_problem_run(algorithms[r], &p, &o);
+            if (status != DUO_DECLINED)
+                test_operands_check(&p, &o, test_operands_bound(&o, algorithms[r]), status);
             test_operands_free(&o);
         }
     }
@@ -335,7 +302,7 @@ static void public_residences(void)
         const test_place place[3] = {(test_place)(i % PLACES), (test_place)(i / PLACES % PLACES),
                                      (test_place)(i / PLACES / PLACES)};
         for (int t = 0; t < 8; t++) {
-            problem p = random_problem(&rng);
+            test_problem p = test_problem_random(&rng);
             p.layout = t / 4 != 0 ? DUO_ROW_MAJOR : DUO_COL_MAJOR;
             p.transa = t % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
             p.transb = t / 2 % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
@@ -352,8 +319,7 @@ static void public_random(void)
     duo_context *ctx = test_context();
     for (int i = 0; i < 1200; i++) {
         const int64_t most = i % 20 == 0 ? 150 : 36;
-        problem p = random_problem(&rng);
-        p.layout = test_between(&rng, 0, 1) != 0 ? DUO_ROW_MAJOR : DUO_COL_MAJOR;
+        test_problem p = test_problem_random(&rng);
         p.m = test_between(&rng, 0, most);
         p.n = test_between(&rng, 0, most);
         p.k = test_between(&rng, 0, most);
@@ -374,17 +340,17 @@ static void public_large(void)
     duo_context *ctx = test_context();
     for (int i = 0; i < 2 * PLACES; i++) {
         const test_place place[3] = {(test_place)(i / 2), PLACE_PAGEABLE, (test_place)(i / 2)};
-        problem p = {.layout = i % 3 == 0 ? DUO_ROW_MAJOR : DUO_COL_MAJOR,
-                     .transa = DUO_NO_TRANS,
-                     .transb = DUO_TRANS,
-                     .m = 2311,
-                     .n = i % 2 == 0 ? 2 : 2053,
-                     .k = i % 2 == 0 ? 2053 : 2,
-                     .alpha = 1.0f,
-                     .beta = 1.0f,
-                     .extra_a = 3,
-                     .extra_c = 5,
-                     .data = DATA_INTEGER};
+        test_problem p = {.layout = i % 3 == 0 ? DUO_ROW_MAJOR : DUO_COL_MAJOR,
+                          .transa = DUO_NO_TRANS,
+                          .transb = DUO_TRANS,
+                          .m = 2311,
+                          .n = i % 2 == 0 ? 2 : 2053,
+                          .k = i % 2 == 0 ? 2053 : 2,
+                          .alpha = 1.0f,
+                          .beta = 1.0f,
+                          .extra_a = 3,
+                          .extra_c = 5,
+                          .data = DATA_INTEGER};
         run_public(ctx, &p, place, &rng);
     }
     test_context_end(ctx);
@@ -396,27 +362,25 @@ static void public_same_operand(void)
     test_rng rng = test_rng_for("sgemm same operand");
     duo_context *ctx = test_context();
     for (int place = 0; place < PLACES; place++) {
-        problem p = {.layout = DUO_COL_MAJOR,
-                     .transa = DUO_TRANS,
-                     .transb = DUO_NO_TRANS,
-                     .m = 23,
-                     .n = 23,
-                     .k = 41,
-                     .alpha = 1.0f,
-                     .data = DATA_INTEGER};
+        test_problem p = {.layout = DUO_COL_MAJOR,
+                          .transa = DUO_TRANS,
+                          .transb = DUO_NO_TRANS,
+                          .m = 23,
+                          .n = 23,
+                          .k = 41,
+                          .alpha = 1.0f,
+                          .data = DATA_INTEGER};
         test_problem_name(&p, "sgemm", test_place_name((test_place)place));
-        operands o = test_operands_make(&p, &rng);
+        test_operands o = test_operands_make(&p, &rng);
         memcpy(o.b.data, o.a.data, o.a.bytes);
-        const oracle_product q = test_problem_product(&p, &o);
-        oracle_sgemm(&q, o.want, o.bound);
+        test_operands_expect(&p, &o);
         test_placed a = test_put(ctx, (test_place)place, &o.a);
         test_placed c = test_put(ctx, (test_place)place, &o.c);
         const duo_status status =
-            duo_sgemm(ctx, p.layout, p.transa, p.transb, p.m, p.n, p.k, p.alpha, a.address, o.a.ld,
-                      a.address, o.a.ld, p.beta, c.address, o.c.ld);
+            test_problem_multiply(ctx, &p, &o, (float *const[]){a.address, a.address, c.address});
         test_take(ctx, &a);
         test_take(ctx, &c);
-        test_operands_check(&p, &o, status);
+        test_operands_check(&p, &o, o.bound, status);
         test_operands_free(&o);
     }
     test_context_end(ctx);

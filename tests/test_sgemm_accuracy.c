@@ -11,11 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/reference/sgemm_data.h"
-#include "support/arrays.h"
-#include "support/calls.h"
+#include "bench/measure/problem.h"
 #include "support/harness.h"
-#include "support/oracle.h"
+#include "support/problems.h"
 #include "support/run_algorithm.h"
 
 static bool long_run(void)
@@ -36,20 +34,6 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- Problems ---- */
 
-typedef struct problem {
-    duo_layout layout;
-    bool transa, transb;
-    int64_t m, n, k;
-    float alpha, beta;
-    int64_t extra_a, extra_b, extra_c, offset;
-    const duo_sgemm_data *data;
-} problem;
-
-typedef struct operands {
-    test_array a, b, c;
-    double *want, *bound, *tf32_bound;
-} operands;
-
 /* Small sizes are as likely as large ones, and m n k <= work. */
 static int64_t log_uniform(test_rng *rng, int64_t most)
 {
@@ -63,12 +47,10 @@ static float scalar(test_rng *rng)
     return which < 3 ? simple[which] : (float)(4.0 * test_unit(rng) - 2.0);
 }
 
-static int64_t extra(test_rng *rng) { return test_between(rng, 0, 1) * test_between(rng, 1, 9); }
-
 /* Some algorithms are only for k >= 64: half of the problems are for them. */
-static problem random_problem(test_rng *rng, const duo_sgemm_data *data, int64_t work)
+static test_problem random_problem(test_rng *rng, const duo_sgemm_data *data, int64_t work)
 {
-    problem p = {.layout = DUO_COL_MAJOR, .data = data};
+    test_problem p = test_problem_random(rng);
     const bool deep = test_between(rng, 0, 1) != 0;
     const int64_t least = deep ? 64 : 1;
     const int64_t first = deep ? 2 : test_between(rng, 0, 2);
@@ -83,125 +65,12 @@ static problem random_problem(test_rng *rng, const duo_sgemm_data *data, int64_t
     p.m = size[0];
     p.n = size[1];
     p.k = size[2];
-    p.transa = test_between(rng, 0, 1) != 0;
-    p.transb = test_between(rng, 0, 1) != 0;
+    p.kind = data;
     p.alpha = scalar(rng);
     p.beta = scalar(rng);
-    p.extra_a = extra(rng);
-    p.extra_b = extra(rng);
-    p.extra_c = extra(rng);
-    p.offset = test_between(rng, 0, 1) * test_between(rng, 1, 7);
     /* The old C would outweigh most of these products, and hide their errors. */
     if (data->apart > 0) p.beta = 0.0f;
     return p;
-}
-
-static void name_case(const problem *p, const char *where)
-{
-    test_case("sgemm_accuracy/%s/%s%c%c/%jdx%jdx%jd/ld+%jd,%jd,%jd/a=%g,b=%g/offset=%jd/%s", where,
-              p->layout == DUO_ROW_MAJOR ? "row-major " : "", p->transa ? 't' : 'n',
-              p->transb ? 't' : 'n', (intmax_t)p->m, (intmax_t)p->n, (intmax_t)p->k,
-              (intmax_t)p->extra_a, (intmax_t)p->extra_b, (intmax_t)p->extra_c, (double)p->alpha,
-              (double)p->beta, (intmax_t)p->offset, p->data->name);
-}
-
-static test_array new_matrix(const problem *p, bool trans, int64_t rows, int64_t columns,
-                             int64_t more)
-{
-    return test_array_matrix(p->layout == DUO_ROW_MAJOR, trans, rows, columns, more, p->offset);
-}
-
-/* The call as the algorithms see it: for a row-major problem, C' = op(B)' op(A)'. */
-static duo_call call_of(const problem *p, const operands *o, float *c)
-{
-    return p->layout == DUO_COL_MAJOR
-               ? test_sgemm_call(p->transa, p->transb, p->m, p->n, p->k, p->alpha, o->a.data,
-                                 o->a.ld, o->b.data, o->b.ld, p->beta, c, o->c.ld)
-               : test_sgemm_call(p->transb, p->transa, p->n, p->m, p->k, p->alpha, o->b.data,
-                                 o->b.ld, o->a.data, o->a.ld, p->beta, c, o->c.ld);
-}
-
-/* The header's bound, which leaves underflow out, plus half of the least subnormal for every
- * operation. */
-static void add_underflow(const problem *p, double *bound)
-{
-    const double each = ((double)p->k + 2.0) * 0x1p-149 * fmax(1.0, fabs((double)p->alpha));
-    for (int64_t i = 0; i < p->m * p->n; i++) bound[i] += each;
-}
-
-/* C is random where it is read, else poison. */
-static operands make_operands(const problem *p, test_rng *rng)
-{
-    operands o = {.a = new_matrix(p, p->transa, p->m, p->k, p->extra_a),
-                  .b = new_matrix(p, p->transb, p->k, p->n, p->extra_b),
-                  .c = new_matrix(p, false, p->m, p->n, p->extra_c)};
-    const size_t count = (size_t)(p->m * p->n);
-    o.want = malloc(count * sizeof(double));
-    o.bound = malloc(count * sizeof(double));
-    o.tf32_bound = malloc(count * sizeof(double));
-    if (o.want == NULL || o.bound == NULL || o.tf32_bound == NULL) exit(EXIT_FAILURE);
-    const duo_call call = call_of(p, &o, o.c.data);
-    duo_sgemm_data_fill(p->data, test_random(rng), &call);
-    if (p->beta != 0.0f) test_array_fill(&o.c, rng, p->data->exact ? DATA_INTEGER : DATA_NORMAL);
-    const oracle_product q = {p->layout,
-                              p->transa ? DUO_TRANS : DUO_NO_TRANS,
-                              p->transb ? DUO_CONJ_TRANS : DUO_NO_TRANS,
-                              p->m,
-                              p->n,
-                              p->k,
-                              p->alpha,
-                              o.a.data,
-                              o.a.ld,
-                              o.b.data,
-                              o.b.ld,
-                              p->beta,
-                              o.c.data,
-                              o.c.ld};
-    oracle_sgemm(&q, o.want, o.bound);
-    oracle_tf32_bound(&q, o.bound, o.tf32_bound);
-    add_underflow(p, o.bound);
-    add_underflow(p, o.tf32_bound);
-    return o;
-}
-
-static void free_operands(operands *o)
-{
-    test_array_free(&o->a);
-    test_array_free(&o->b);
-    test_array_free(&o->c);
-    free(o->want);
-    free(o->bound);
-    free(o->tf32_bound);
-}
-
-/* Do integers stay integers? Only with scalars that keep them. */
-static bool is_exact(const problem *p)
-{
-    return p->data->exact && rintf(p->alpha) == p->alpha && rintf(p->beta) == p->beta;
-}
-
-/* One assertion for all of C, its gaps and guards included; returns the largest error / bound. */
-static double check_result(const problem *p, const operands *o, const test_array *c,
-                           const double *bounds, int status)
-{
-    double worst = 0.0;
-    if (!CHECK(status == DUO_OK, "status %d", status)) return worst;
-    for (int64_t i = 0; i < p->m; i++)
-        for (int64_t j = 0; j < p->n; j++) {
-            const double want = o->want[i * p->n + j];
-            const double bound = is_exact(p) ? 0.0 : bounds[i * p->n + j];
-            const float got = c->data[oracle_index(p->layout, i, j, c->ld)];
-            if (!oracle_close(want, bound, got)) {
-                CHECK(false, "C(%jd,%jd) = %.9g, expected %.12g within %.3g", (intmax_t)i,
-                      (intmax_t)j, (double)got, want, bound);
-                return worst;
-            }
-            if (isfinite(want) && bound > 0.0)
-                worst = fmax(worst, fabs((double)got - want) / bound);
-        }
-    CHECK(test_array_intact(&o->a) && test_array_intact(&o->b) && test_array_intact(c),
-          "written outside C");
-    return worst;
 }
 
 /* ---- Algorithms ---- */
@@ -219,23 +88,15 @@ static int algorithms_for(duo_math math, const duo_algorithm *algorithm[DUO_SGEM
     return count;
 }
 
-static const double *bounds_of(const duo_algorithm *algorithm, const operands *o)
+/* The largest error / bound; 0: the algorithm does not take the call. */
+static double run_on(const duo_algorithm *algorithm, const test_problem *p, const test_operands *o,
+                     int *done)
 {
-    return test_algorithm_rounds(algorithm) ? o->tf32_bound : o->bound;
-}
-
-/* Runs the algorithm on a copy of C. False: it does not take the call; else free the copy. */
-static bool run_on(const duo_algorithm *algorithm, const problem *p, const operands *o,
-                   test_array *c, int *status)
-{
-    *c = test_array_copy(&o->c);
-    const duo_call call = call_of(p, o, c->data);
-    *status = test_algorithm_accepts(algorithm, &call)
-                  ? test_run_algorithm(algorithm, &call, p->offset, false)
-                  : (int)DUO_DECLINED;
-    if (*status != DUO_DECLINED) return true;
-    test_array_free(c);
-    return false;
+    test_problem_name(p, "sgemm_accuracy", algorithm->name);
+    const int status = test_problem_run(algorithm, p, o);
+    if (status == DUO_DECLINED) return 0.0;
+    if (done != NULL) ++*done;
+    return test_operands_check(p, o, test_operands_bound(o, algorithm), status);
 }
 
 static void print_worst(const char *name, int cases, const double worst[DUO_SGEMM_KINDS])
@@ -259,20 +120,11 @@ static void algorithm_bounds(void)
     const int count = algorithms_for(DUO_MATH_TF32, algorithms);
     for (int i = 0; i < cases; i++) {
         const int kind = i % DUO_SGEMM_KINDS;
-        problem p = random_problem(&rng, &duo_sgemm_kinds[kind], work);
-        if (i / DUO_SGEMM_KINDS % 4 == 0) p.layout = DUO_ROW_MAJOR;
-        operands o = make_operands(&p, &rng);
-        for (int r = 0; r < count; r++) {
-            test_array c;
-            int status;
-            name_case(&p, algorithms[r]->name);
-            if (!run_on(algorithms[r], &p, &o, &c, &status)) continue;
-            worst[r][kind] = fmax(worst[r][kind],
-                                  check_result(&p, &o, &c, bounds_of(algorithms[r], &o), status));
-            done[r]++;
-            test_array_free(&c);
-        }
-        free_operands(&o);
+        const test_problem p = random_problem(&rng, &duo_sgemm_kinds[kind], work);
+        test_operands o = test_operands_make(&p, &rng);
+        for (int r = 0; r < count; r++)
+            worst[r][kind] = fmax(worst[r][kind], run_on(algorithms[r], &p, &o, &done[r]));
+        test_operands_free(&o);
     }
     for (int r = 0; r < count; r++) print_worst(algorithms[r]->name, done[r], worst[r]);
 }
@@ -322,30 +174,23 @@ static void algorithm_large(void)
         const duo_sgemm_data *const data = i % 2 == 0 ? &duo_sgemm_kinds[0]
                                            : last     ? wide_data()
                                                       : exact_data();
-        problem p = {.layout = DUO_COL_MAJOR,
-                     .transa = shapes[i / 2].transa,
-                     .transb = shapes[i / 2].transb,
-                     .m = shapes[i / 2].m,
-                     .n = shapes[i / 2].n,
-                     .k = shapes[i / 2].k,
-                     .alpha = i % 2 == 0 ? 1.5f : 1.0f,
-                     .beta = i % 4 < 2 ? -1.0f : 0.0f,
-                     .extra_a = aligned ? 0 : extra(&rng),
-                     .extra_b = aligned ? 0 : extra(&rng),
-                     .extra_c = aligned ? 0 : extra(&rng),
-                     .offset = aligned ? 0 : (int64_t)i % 4,
-                     .data = data};
-        if (p.data->exact && p.k > DUO_SGEMM_LONGEST_EXACT) continue;
-        operands o = make_operands(&p, &rng);
-        for (int r = 0; r < count; r++) {
-            test_array c;
-            int status;
-            name_case(&p, algorithms[r]->name);
-            if (!run_on(algorithms[r], &p, &o, &c, &status)) continue;
-            (void)check_result(&p, &o, &c, bounds_of(algorithms[r], &o), status);
-            test_array_free(&c);
-        }
-        free_operands(&o);
+        test_problem p = {.layout = DUO_COL_MAJOR,
+                          .transa = duo_transpose_if(shapes[i / 2].transa),
+                          .transb = duo_transpose_if(shapes[i / 2].transb),
+                          .m = shapes[i / 2].m,
+                          .n = shapes[i / 2].n,
+                          .k = shapes[i / 2].k,
+                          .alpha = i % 2 == 0 ? 1.5f : 1.0f,
+                          .beta = i % 4 < 2 ? -1.0f : 0.0f,
+                          .extra_a = aligned ? 0 : test_between(&rng, 0, 9),
+                          .extra_b = aligned ? 0 : test_between(&rng, 0, 9),
+                          .extra_c = aligned ? 0 : test_between(&rng, 0, 9),
+                          .offset = aligned ? 0 : (int64_t)i % 4,
+                          .kind = data};
+        if (data->exact && p.k > DUO_SGEMM_LONGEST_EXACT) continue;
+        test_operands o = test_operands_make(&p, &rng);
+        for (int r = 0; r < count; r++) (void)run_on(algorithms[r], &p, &o, NULL);
+        test_operands_free(&o);
     }
 }
 
@@ -361,7 +206,7 @@ typedef struct sample {
 
 static int64_t sampled_row(int64_t b) { return BLOCK * b + BLOCK / 2; }
 
-static void take_sample(const problem *p, const operands *o, sample *s)
+static void take_sample(const test_problem *p, const test_operands *o, sample *s)
 {
     double *const a = malloc((size_t)p->k * sizeof *a);
     if (a == NULL) exit(EXIT_FAILURE);
@@ -386,7 +231,7 @@ static void take_sample(const problem *p, const operands *o, sample *s)
     free(a);
 }
 
-static void check_sample(const duo_algorithm *algorithm, const problem *p, const sample *s,
+static void check_sample(const duo_algorithm *algorithm, const test_problem *p, const sample *s,
                          const test_array *c, int status)
 {
     const double *const bounds = test_algorithm_rounds(algorithm) ? s->tf32_bound : s->bound;
@@ -404,18 +249,18 @@ static void check_sample(const duo_algorithm *algorithm, const problem *p, const
 }
 
 /* Columns 0 and 64 of op(B) hold NaN, or exponents farther apart than fp16 has. */
-static void nan_columns(const problem *p, operands *o, test_rng *rng)
+static void nan_columns(const test_problem *p, test_operands *o, test_rng *rng)
 {
     (void)rng;
     for (int64_t j = 0; j <= BLOCK; j += BLOCK) o->b.data[p->k / 3 + j * o->b.ld] = NAN;
 }
 /* NaN in both tiles that a cluster of blocks multiplies at once. */
-static void nan_neighbours(const problem *p, operands *o, test_rng *rng)
+static void nan_neighbours(const test_problem *p, test_operands *o, test_rng *rng)
 {
     (void)rng;
     for (int64_t j = 0; j < 4 * BLOCK; j += BLOCK) o->b.data[p->k / 3 + j * o->b.ld] = NAN;
 }
-static void wide_columns(const problem *p, operands *o, test_rng *rng)
+static void wide_columns(const test_problem *p, test_operands *o, test_rng *rng)
 {
     for (int64_t j = 0; j <= BLOCK; j += BLOCK)
         for (int64_t l = 0; l < p->k; l++) {
@@ -426,12 +271,12 @@ static void wide_columns(const problem *p, operands *o, test_rng *rng)
 
 /* In every second BLOCK of rows of op(A), one row that is not sampled holds NaN, or all rows are
  * smaller from the second BLOCK of k on. */
-static void nan_rows(const problem *p, operands *o, test_rng *rng)
+static void nan_rows(const test_problem *p, test_operands *o, test_rng *rng)
 {
     (void)rng;
     for (int64_t i = BLOCK; i < p->m; i += 2 * BLOCK) o->a.data[i + p->k / 3 * o->a.ld] = NAN;
 }
-static void shrinking_rows(const problem *p, operands *o, test_rng *rng)
+static void shrinking_rows(const test_problem *p, test_operands *o, test_rng *rng)
 {
     (void)rng;
     for (int64_t i = 0; i < p->m; i++)
@@ -447,7 +292,7 @@ static void algorithm_mixed(void)
 {
     static const struct {
         const char *name;
-        void (*change)(const problem *p, operands *o, test_rng *rng); /* or NULL */
+        void (*change)(const test_problem *p, test_operands *o, test_rng *rng); /* or NULL */
         int64_t edge, k; /* on a GPU: large tiles and several waves, or medium ones and one */
         int64_t extra;   /* of the leading dimensions */
     } mixes[] = {
@@ -463,25 +308,29 @@ static void algorithm_mixed(void)
     const duo_algorithm *algorithms[DUO_SGEMM_ALGORITHMS];
     const int count = algorithms_for(DUO_MATH_TF32, algorithms);
     for (size_t i = 0; i < 2 * sizeof mixes / sizeof mixes[0]; i++) {
-        problem p = {.layout = DUO_COL_MAJOR,
-                     .m = large ? mixes[i / 2].edge : 4 * BLOCK,
-                     .n = large ? mixes[i / 2].edge : 4 * BLOCK,
-                     .k = large ? mixes[i / 2].k : 70,
-                     .alpha = 1.0f,
-                     .beta = (float)(i % 2),
-                     .data = &(duo_sgemm_data){.name = mixes[i / 2].name}};
+        const int64_t more = mixes[i / 2].extra;
+        test_problem p = {.layout = DUO_COL_MAJOR,
+                          .transa = DUO_NO_TRANS,
+                          .transb = DUO_NO_TRANS,
+                          .m = large ? mixes[i / 2].edge : 4 * BLOCK,
+                          .n = large ? mixes[i / 2].edge : 4 * BLOCK,
+                          .k = large ? mixes[i / 2].k : 70,
+                          .alpha = 1.0f,
+                          .beta = (float)(i % 2),
+                          .extra_a = more,
+                          .extra_b = more,
+                          .extra_c = more,
+                          .kind = &(duo_sgemm_data){.name = mixes[i / 2].name}};
         if (large && short_run() && p.m > 4096) { /* still several waves of blocks */
             p.m = p.n = 4096 + p.m % 4;
             p.k = 128 + p.k % 4;
         }
-        const int64_t more = mixes[i / 2].extra;
-        operands o = {.a = new_matrix(&p, false, p.m, p.k, more),
-                      .b = new_matrix(&p, false, p.k, p.n, more),
-                      .c = new_matrix(&p, false, p.m, p.n, more)};
+        test_operands o = test_operands_new(&p);
         test_array_fill(&o.a, &rng, DATA_NORMAL);
         test_array_fill(&o.b, &rng, DATA_NORMAL);
         if (p.beta != 0.0f) test_array_fill(&o.c, &rng, DATA_NORMAL);
         if (mixes[i / 2].change != NULL) mixes[i / 2].change(&p, &o, &rng);
+        o.c_before = test_array_copy(&o.c);
         sample s = {.count = p.m / BLOCK};
         const size_t size = (size_t)(s.count * p.n) * sizeof(double);
         s.want = malloc(size);
@@ -490,17 +339,14 @@ static void algorithm_mixed(void)
         if (s.want == NULL || s.bound == NULL || s.tf32_bound == NULL) exit(EXIT_FAILURE);
         take_sample(&p, &o, &s);
         for (int r = 0; r < count; r++) {
-            test_array c;
-            int status;
-            name_case(&p, algorithms[r]->name);
-            if (!run_on(algorithms[r], &p, &o, &c, &status)) continue;
-            check_sample(algorithms[r], &p, &s, &c, status);
-            test_array_free(&c);
+            test_problem_name(&p, "sgemm_accuracy", algorithms[r]->name);
+            const int status = test_problem_run(algorithms[r], &p, &o);
+            if (status != DUO_DECLINED) check_sample(algorithms[r], &p, &s, &o.c, status);
         }
         free(s.want);
         free(s.bound);
         free(s.tf32_bound);
-        free_operands(&o);
+        test_operands_free(&o);
     }
 }
 
@@ -515,20 +361,15 @@ static void public_bounds(void)
     duo_context *ctx = test_context();
     for (int i = 0; i < cases; i++) {
         const int kind = i % DUO_SGEMM_KINDS;
-        problem p = random_problem(&rng, &duo_sgemm_kinds[kind], INT64_C(1) << 20);
-        if (test_between(&rng, 0, 1) != 0) p.layout = DUO_ROW_MAJOR;
-        operands o = make_operands(&p, &rng);
-        name_case(&p, "public");
-        test_array c = test_array_copy(&o.c);
+        const test_problem p = random_problem(&rng, &duo_sgemm_kinds[kind], INT64_C(1) << 20);
+        test_operands o = test_operands_make(&p, &rng);
         const duo_math math = maths[i / DUO_SGEMM_KINDS % 3];
+        test_problem_name(&p, "sgemm_accuracy", "public");
         CHECK_STATUS(DUO_OK, duo_set_math(ctx, math));
-        const duo_status status = duo_sgemm(
-            ctx, p.layout, p.transa ? DUO_TRANS : DUO_NO_TRANS, p.transb ? DUO_TRANS : DUO_NO_TRANS,
-            p.m, p.n, p.k, p.alpha, o.a.data, o.a.ld, o.b.data, o.b.ld, p.beta, c.data, c.ld);
+        const duo_status status = test_problem_multiply(ctx, &p, &o, NULL);
         const double *const bounds = math == DUO_MATH_TF32 ? o.tf32_bound : o.bound;
-        worst[kind] = fmax(worst[kind], check_result(&p, &o, &c, bounds, status));
-        test_array_free(&c);
-        free_operands(&o);
+        worst[kind] = fmax(worst[kind], test_operands_check(&p, &o, bounds, status));
+        test_operands_free(&o);
     }
     print_worst("duo_sgemm", cases, worst);
     test_context_end(ctx);
@@ -541,22 +382,24 @@ static void public_bounds(void)
  * float64, which differs from a fused multiply-add in about one of 2^29 steps, by one more
  * rounding.
  */
-static void chain(const problem *p, const operands *o, float *sum)
+static void chain(const test_problem *p, const test_operands *o, float *sum)
 {
     memset(sum, 0, (size_t)(p->m * p->n) * sizeof *sum);
     for (int64_t j = 0; j < p->n; j++)
         for (int64_t l = 0; l < p->k; l++) {
-            const double b = o->b.data[p->transb ? j + l * o->b.ld : l + j * o->b.ld];
+            const double b =
+                o->b.data[p->transb != DUO_NO_TRANS ? j + l * o->b.ld : l + j * o->b.ld];
             float *const column = sum + j * p->m;
             for (int64_t i = 0; i < p->m; i++) {
-                const double a = o->a.data[p->transa ? l + i * o->a.ld : i + l * o->a.ld];
+                const double a =
+                    o->a.data[p->transa != DUO_NO_TRANS ? l + i * o->a.ld : i + l * o->a.ld];
                 column[i] = (float)((double)column[i] + a * b);
             }
         }
 }
 
 /* The sum of squares of the errors of a column-major result, beta = 0, alpha = 1. */
-static double squares(const problem *p, const operands *o, const float *c, int64_t ldc)
+static double squares(const test_problem *p, const test_operands *o, const float *c, int64_t ldc)
 {
     double sum = 0.0;
     for (int64_t j = 0; j < p->n; j++)
@@ -592,32 +435,30 @@ static void norms(void)
     for (int kind = 0; kind < DUO_SGEMM_KINDS; kind++) {
         for (int s = 0; s < 5 * 4; s += step) {
             if (!has_norm(&duo_sgemm_kinds[kind])) continue;
-            problem p = {.layout = DUO_COL_MAJOR,
-                         .transa = s / 5 % 2 != 0,
-                         .transb = s / 10 != 0,
-                         .m = shapes[s % 5][0],
-                         .n = shapes[s % 5][1],
-                         .k = shapes[s % 5][2],
-                         .alpha = 1.0f,
-                         .data = &duo_sgemm_kinds[kind]};
-            operands o = make_operands(&p, &rng);
+            const test_problem p = {.layout = DUO_COL_MAJOR,
+                                    .transa = duo_transpose_if(s / 5 % 2 != 0),
+                                    .transb = duo_transpose_if(s / 10 != 0),
+                                    .m = shapes[s % 5][0],
+                                    .n = shapes[s % 5][1],
+                                    .k = shapes[s % 5][2],
+                                    .alpha = 1.0f,
+                                    .kind = &duo_sgemm_kinds[kind]};
+            test_operands o = test_operands_make(&p, &rng);
             float *const plain = malloc((size_t)(p.m * p.n) * sizeof *plain);
             if (plain == NULL) exit(EXIT_FAILURE);
             chain(&p, &o, plain);
             const double allowed = sqrt(squares(&p, &o, plain, p.m));
             for (int r = 0; r < count; r++) {
-                test_array c;
-                int status;
-                name_case(&p, algorithms[r]->name);
-                if (!run_on(algorithms[r], &p, &o, &c, &status)) continue;
-                const double ratio = sqrt(squares(&p, &o, c.data, c.ld)) / allowed;
+                test_problem_name(&p, "sgemm_accuracy", algorithms[r]->name);
+                const int status = test_problem_run(algorithms[r], &p, &o);
+                if (status == DUO_DECLINED) continue;
+                const double ratio = sqrt(squares(&p, &o, o.c.data, o.c.ld)) / allowed;
                 CHECK(status == DUO_OK && ratio <= allowed_ratio(algorithms[r]),
                       "status %d, norm of the error %.3f times a chain's", status, ratio);
                 largest[r] = fmax(largest[r], ratio);
-                test_array_free(&c);
             }
             free(plain);
-            free_operands(&o);
+            test_operands_free(&o);
         }
     }
     for (int r = 0; r < count; r++)

@@ -22,39 +22,34 @@
 #include "support/harness.h"
 #include "support/oracle.h"
 #include "support/places.h"
+#include "support/problems.h"
 #include "support/run_algorithm.h"
 
 /* ---- A problem ---- */
 
-typedef enum kind {
-    KIND_NORMAL,
-    KIND_UNIT,
-    KIND_CANCELLING, /* sums of 10^-6 of their terms' magnitudes, in random order of k */
-    KINDS
-} kind;
+static const duo_sgemm_data cancelling = {.name = "cancelling"};
 
-typedef struct problem {
-    duo_layout layout;
-    duo_transpose transa, transb;
-    int64_t m, n, k;
-    float alpha, beta; /* powers of two or 0, so that alpha a(i,l) b(l,j) is a product of floats */
-    int64_t extra, offset;
-    kind kind;
-} problem;
-
-typedef struct operands {
-    test_array a, b, c, c_before;
-} operands;
-
-/* The stored matrix X for an op(X) of rows x columns. */
-static test_array new_matrix(const problem *p, duo_transpose trans, int64_t rows, int64_t columns,
-                             int64_t extra)
+/* alpha and beta are powers of two or 0, so that alpha a(i,l) b(l,j) is a product of floats. */
+static test_problem random_problem(test_rng *rng)
 {
-    return test_array_matrix(p->layout == DUO_ROW_MAJOR, trans != DUO_NO_TRANS, rows, columns,
-                             extra, p->offset);
+    static const float alphas[] = {1.0f, -1.0f, 0.5f, -4.0f};
+    test_problem p = test_problem_random(rng);
+    p.alpha = alphas[test_between(rng, 0, 3)];
+    p.data = test_between(rng, 0, 1) != 0 ? DATA_UNIT : DATA_NORMAL;
+    return p;
 }
 
-static float *element(const problem *p, const test_array *x, duo_transpose trans, int64_t i,
+/* Sums of 10^-6 of their terms' magnitudes, in random order of k. C is not read. */
+static test_problem cancelling_problem(test_rng *rng, int64_t m, int64_t n, int64_t k)
+{
+    test_problem p = random_problem(rng);
+    p.m = m, p.n = n, p.k = k;
+    p.beta = 0.0f;
+    p.kind = &cancelling;
+    return p;
+}
+
+static float *element(const test_problem *p, const test_array *x, duo_transpose trans, int64_t i,
                       int64_t j)
 {
     return x->data + (trans == DUO_NO_TRANS ? oracle_index(p->layout, i, j, x->ld)
@@ -62,7 +57,7 @@ static float *element(const problem *p, const test_array *x, duo_transpose trans
 }
 
 /* Pairs of steps of k with products that cancel, and one that stays; in random order. */
-static void fill_cancelling(const problem *p, operands *o, test_rng *rng)
+static void fill_cancelling(const test_problem *p, test_operands *o, test_rng *rng)
 {
     int64_t *const order = malloc((size_t)p->k * sizeof *order);
     if (order == NULL) exit(EXIT_FAILURE);
@@ -90,39 +85,24 @@ static void fill_cancelling(const problem *p, operands *o, test_rng *rng)
     free(order);
 }
 
-static operands make_operands(const problem *p, test_rng *rng)
+/* Without right results: the judge has exact ones. */
+static test_operands make_operands(const test_problem *p, test_rng *rng)
 {
-    operands o = {.a = new_matrix(p, p->transa, p->m, p->k, p->extra),
-                  .b = new_matrix(p, p->transb, p->k, p->n, p->extra),
-                  .c = new_matrix(p, DUO_NO_TRANS, p->m, p->n, p->extra)};
-    const test_data data = p->kind == KIND_UNIT ? DATA_UNIT : DATA_NORMAL;
-    if (p->kind == KIND_CANCELLING) {
+    test_operands o = test_operands_new(p);
+    if (p->kind == &cancelling) {
         fill_cancelling(p, &o, rng);
     } else {
-        test_array_fill(&o.a, rng, data);
-        test_array_fill(&o.b, rng, data);
+        test_array_fill(&o.a, rng, p->data);
+        test_array_fill(&o.b, rng, p->data);
     }
-    if (p->beta != 0.0f) test_array_fill(&o.c, rng, data);
+    if (p->beta != 0.0f) test_array_fill(&o.c, rng, p->data);
     o.c_before = test_array_copy(&o.c);
     return o;
 }
 
-static void free_operands(operands *o)
+static void name_case(const test_problem *p, const char *where)
 {
-    test_array_free(&o->a);
-    test_array_free(&o->b);
-    test_array_free(&o->c);
-    test_array_free(&o->c_before);
-}
-
-static void name_case(const problem *p, const char *where)
-{
-    static const char *const kinds[KINDS] = {"normal", "unit", "cancelling"};
-    test_case("sgemm-float64/%s/%s%c%c/%jdx%jdx%jd/ld+%jd/a=%g,b=%g/offset=%jd/%s", where,
-              p->layout == DUO_ROW_MAJOR ? "row-major " : "", p->transa == DUO_NO_TRANS ? 'n' : 't',
-              p->transb == DUO_NO_TRANS ? 'n' : 't', (intmax_t)p->m, (intmax_t)p->n, (intmax_t)p->k,
-              (intmax_t)p->extra, (double)p->alpha, (double)p->beta, (intmax_t)p->offset,
-              kinds[p->kind]);
+    test_problem_name(p, "sgemm-float64", where);
 }
 
 /* ---- The judge ---- */
@@ -142,7 +122,8 @@ static double ulp(double x)
     return ldexp(1.0, exponent - 24);
 }
 
-static void judge_element(const problem *p, const operands *o, int64_t i, int64_t j, tally *t)
+static void judge_element(const test_problem *p, const test_operands *o, int64_t i, int64_t j,
+                          tally *t)
 {
     duo_exact_sum exact = {0};
     double magnitude = 0.0;
@@ -175,7 +156,7 @@ static void judge_element(const problem *p, const operands *o, int64_t i, int64_
     }
 }
 
-static tally judge(const problem *p, const operands *o)
+static tally judge(const test_problem *p, const test_operands *o)
 {
     tally t = {0};
     for (int64_t i = 0; i < p->m; i++)
@@ -183,23 +164,17 @@ static tally judge(const problem *p, const operands *o)
     return t;
 }
 
-static void check_result(const problem *p, const operands *o)
+static void check_result(const test_problem *p, const test_operands *o)
 {
     const tally t = judge(p, o);
     CHECK(t.beyond_bound == 0, "%jd of %jd elements are beyond the bound", (intmax_t)t.beyond_bound,
           (intmax_t)t.elements);
     CHECK(t.worst_ulp <= 0.51, "%.4f ulp", t.worst_ulp);
-    if (p->kind == KIND_UNIT && p->beta >= 0.0f)
+    if (p->kind == NULL && p->data == DATA_UNIT && p->beta >= 0.0f)
         CHECK(t.ordinary == t.elements, "%jd of %jd elements are ordinary", (intmax_t)t.ordinary,
               (intmax_t)t.elements);
     CHECK(test_array_intact(&o->a) && test_array_intact(&o->b) && test_array_intact(&o->c),
           "written outside C");
-}
-
-static duo_status multiply(duo_context *ctx, const problem *p, operands *o)
-{
-    return duo_sgemm(ctx, p->layout, p->transa, p->transb, p->m, p->n, p->k, p->alpha, o->a.data,
-                     o->a.ld, o->b.data, o->b.ld, p->beta, o->c.data, o->c.ld);
 }
 
 static const char *algorithm_here(void)
@@ -224,21 +199,6 @@ static duo_context *float64_context(void)
 
 /* ---- The promises ---- */
 
-static const float alphas[] = {1.0f, -1.0f, 0.5f, -4.0f}, betas[] = {0.0f, 1.0f, -2.0f, 0.0f};
-
-static problem random_problem(test_rng *rng)
-{
-    problem p = {.layout = test_between(rng, 0, 1) != 0 ? DUO_ROW_MAJOR : DUO_COL_MAJOR};
-    p.transa = test_between(rng, 0, 1) != 0 ? DUO_TRANS : DUO_NO_TRANS;
-    p.transb = test_between(rng, 0, 1) != 0 ? DUO_TRANS : DUO_NO_TRANS;
-    p.alpha = alphas[test_between(rng, 0, 3)];
-    p.beta = betas[test_between(rng, 0, 3)];
-    p.extra = test_between(rng, 0, 3) * test_between(rng, 0, 3);
-    p.offset = test_between(rng, 0, 1) * test_between(rng, 1, 7);
-    p.kind = (kind)test_between(rng, KIND_NORMAL, KIND_UNIT);
-    return p;
-}
-
 static void shapes(void)
 {
     static const int64_t sizes[][3] = {
@@ -249,16 +209,17 @@ static void shapes(void)
     duo_context *const ctx = float64_context();
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (int t = 0; t < 8; t++) {
-            problem p = random_problem(&rng);
+            test_problem p = random_problem(&rng);
             p.m = sizes[s][0], p.n = sizes[s][1], p.k = sizes[s][2];
             p.layout = t / 4 != 0 ? DUO_ROW_MAJOR : DUO_COL_MAJOR;
             p.transa = t % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
             p.transb = t / 2 % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
             name_case(&p, "public");
-            operands o = make_operands(&p, &rng);
-            if (CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o))) check_result(&p, &o);
+            test_operands o = make_operands(&p, &rng);
+            if (CHECK_STATUS(DUO_OK, test_problem_multiply(ctx, &p, &o, NULL)))
+                check_result(&p, &o);
             check_algorithm(ctx, algorithm_here());
-            free_operands(&o);
+            test_operands_free(&o);
         }
     test_context_end(ctx);
 }
@@ -268,14 +229,14 @@ static void small_shapes(void)
     test_rng rng = test_rng_for("sgemm float64 small shapes");
     duo_context *const ctx = float64_context();
     for (int i = 0; i < 400; i++) {
-        problem p = random_problem(&rng);
+        test_problem p = random_problem(&rng);
         p.m = test_between(&rng, 1, 40);
         p.n = test_between(&rng, 1, 40);
         p.k = test_between(&rng, 1, 40);
         name_case(&p, "public");
-        operands o = make_operands(&p, &rng);
-        if (CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o))) check_result(&p, &o);
-        free_operands(&o);
+        test_operands o = make_operands(&p, &rng);
+        if (CHECK_STATUS(DUO_OK, test_problem_multiply(ctx, &p, &o, NULL))) check_result(&p, &o);
+        test_operands_free(&o);
     }
     test_context_end(ctx);
 }
@@ -287,21 +248,19 @@ static void data_that_cancel(void)
     test_rng rng = test_rng_for("sgemm float64 cancelling");
     duo_context *const ctx = float64_context();
     for (int i = 0; i < 4 * 4; i++) {
-        problem p = random_problem(&rng);
-        p.m = sizes[i / 4][0], p.n = sizes[i / 4][1], p.k = sizes[i / 4][2];
-        p.beta = 0.0f;
-        p.kind = KIND_CANCELLING;
+        const int64_t *const size = sizes[i / 4];
+        const test_problem p = cancelling_problem(&rng, size[0], size[1], size[2]);
         name_case(&p, "public");
-        operands o = make_operands(&p, &rng);
+        test_operands o = make_operands(&p, &rng);
         CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_ACCURATE));
-        CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
+        CHECK_STATUS(DUO_OK, test_problem_multiply(ctx, &p, &o, NULL));
         const tally single = judge(&p, &o);
         CHECK(single.beyond_bound > single.elements / 2, "too easy: %jd of %jd missed in float32",
               (intmax_t)single.beyond_bound, (intmax_t)single.elements);
         CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
-        CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
+        CHECK_STATUS(DUO_OK, test_problem_multiply(ctx, &p, &o, NULL));
         check_result(&p, &o);
-        free_operands(&o);
+        test_operands_free(&o);
     }
     test_context_end(ctx);
 }
@@ -354,16 +313,13 @@ static void algorithms_twice(void)
     for (int r = 0; r < count; r++) {
         if (!duo_algorithm_serves(algorithms[r], DUO_MATH_FLOAT64)) continue;
         for (int i = 0; i < 40; i++) {
-            problem p = random_problem(&rng);
-            p.layout = DUO_COL_MAJOR;
+            test_problem p = random_problem(&rng);
             p.m = test_between(&rng, 1, 150);
             p.n = test_between(&rng, 1, 150);
             p.k = i % 4 == 0 ? test_between(&rng, 1000, 3000) : test_between(&rng, 1, 300);
             name_case(&p, algorithms[r]->name);
-            operands o = make_operands(&p, &rng);
-            duo_call call = test_sgemm_call(p.transa != DUO_NO_TRANS, p.transb != DUO_NO_TRANS, p.m,
-                                            p.n, p.k, p.alpha, o.a.data, o.a.ld, o.b.data, o.b.ld,
-                                            p.beta, o.c.data, o.c.ld);
+            test_operands o = make_operands(&p, &rng);
+            duo_call call = test_problem_call(&p, &o);
             test_array second = test_array_copy(&o.c);
             call.threads = 1 + i % 3;
             CHECK_STATUS(DUO_OK, test_run_algorithm(algorithms[r], &call, p.offset, false));
@@ -372,16 +328,14 @@ static void algorithms_twice(void)
             CHECK_STATUS(DUO_OK, test_run_algorithm(algorithms[r], &call, p.offset, false));
             CHECK(test_array_equal(&o.c, &second), "two runs differ");
             test_array_free(&second);
-            free_operands(&o);
+            test_operands_free(&o);
         }
     }
 }
 
-static int run_on_cpu(const problem *p, operands *o)
+static int run_on_cpu(const test_problem *p, test_operands *o)
 {
-    const duo_call call = test_sgemm_call(p->transa != DUO_NO_TRANS, p->transb != DUO_NO_TRANS,
-                                          p->m, p->n, p->k, p->alpha, o->a.data, o->a.ld, o->b.data,
-                                          o->b.ld, p->beta, o->c.data, o->c.ld);
+    const duo_call call = test_problem_call(p, o);
     return duo_sgemm_cpu_float64(&call);
 }
 
@@ -396,12 +350,12 @@ static void cpu_without_dgemm(void)
     const duo_fortran_dgemm dgemm = library == NULL ? NULL : library->dgemm;
     test_rng rng = test_rng_for("sgemm float64 plain");
     for (int i = 0; i < 2 * 4; i++) {
-        problem p = random_problem(&rng);
+        test_problem p = random_problem(&rng);
         p.layout = DUO_COL_MAJOR;
         p.m = i < 4 ? 141 : 1031, p.n = i < 4 ? 1027 : 135, p.k = 261;
         p.transa = i % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
         p.transb = i / 2 % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
-        operands o = make_operands(&p, &rng);
+        test_operands o = make_operands(&p, &rng);
         for (int without = 0; without < 2; without++) {
             name_case(&p, without ? "plain" : "dgemm");
             if (library != NULL) library->dgemm = without ? NULL : dgemm;
@@ -409,7 +363,7 @@ static void cpu_without_dgemm(void)
             CHECK_STATUS(DUO_OK, run_on_cpu(&p, &o));
             check_result(&p, &o);
         }
-        free_operands(&o);
+        test_operands_free(&o);
     }
     if (library != NULL) library->dgemm = dgemm;
 }
@@ -426,13 +380,13 @@ static void cpu_without_memory(void)
     }
     test_rng rng = test_rng_for("sgemm float64 memory");
     for (int i = 0; i < 4; i++) {
-        problem p = random_problem(&rng);
+        test_problem p = random_problem(&rng);
         p.layout = DUO_COL_MAJOR;
         p.m = 1100, p.n = 1031, p.k = 40 + i;
         p.transa = i % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
         p.transb = i / 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
         name_case(&p, "stack");
-        operands o = make_operands(&p, &rng);
+        test_operands o = make_operands(&p, &rng);
         struct rlimit before;
         CHECK(getrlimit(RLIMIT_AS, &before) == 0, "getrlimit");
         const struct rlimit none = {0, before.rlim_max};
@@ -444,7 +398,7 @@ static void cpu_without_memory(void)
         free(memory);
         CHECK_STATUS(DUO_OK, status);
         check_result(&p, &o);
-        free_operands(&o);
+        test_operands_free(&o);
     }
 }
 
@@ -480,21 +434,18 @@ static void change_of_math(void)
 {
     test_rng rng = test_rng_for("sgemm float64 change");
     duo_context *const ctx = test_context();
-    problem p = random_problem(&rng);
-    p.m = 6, p.n = 5, p.k = 101;
-    p.beta = 0.0f;
-    p.kind = KIND_CANCELLING;
-    operands o = make_operands(&p, &rng);
+    const test_problem p = cancelling_problem(&rng, 6, 5, 101);
+    test_operands o = make_operands(&p, &rng);
     for (int i = 0; i < 6; i++) {
         const bool float64 = i % 2 != 0;
         name_case(&p, float64 ? "float64" : "float32");
         CHECK_STATUS(DUO_OK, duo_set_math(ctx, float64 ? DUO_MATH_FLOAT64 : DUO_MATH_ACCURATE));
         CHECK_STATUS(DUO_ERR_ENUM, duo_set_math(ctx, (duo_math)4)); /* changes nothing */
-        CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
+        CHECK_STATUS(DUO_OK, test_problem_multiply(ctx, &p, &o, NULL));
         CHECK((judge(&p, &o).beyond_bound == 0) == float64, "of the other math");
         if (float64) check_algorithm(ctx, algorithm_here());
     }
-    free_operands(&o);
+    test_operands_free(&o);
     test_context_end(ctx);
 }
 
@@ -505,24 +456,20 @@ static void places(void)
     test_rng rng = test_rng_for("sgemm float64 places");
     duo_context *const ctx = float64_context();
     for (int i = 0; i < PLACES * 3; i++) {
-        problem p = random_problem(&rng);
-        p.m = 33, p.n = 45, p.k = 301;
-        p.kind = KIND_CANCELLING;
-        p.beta = 0.0f;
+        const test_problem p = cancelling_problem(&rng, 33, 45, 301);
         name_case(&p, test_place_name((test_place)(i / 3)));
-        operands o = make_operands(&p, &rng);
+        test_operands o = make_operands(&p, &rng);
         test_placed a = test_put(ctx, (test_place)(i / 3), &o.a);
         test_placed b = test_put(ctx, (test_place)(i / 3), &o.b);
         test_placed c = test_put(ctx, (test_place)(i / 3), &o.c);
         CHECK_STATUS(DUO_OK, duo_set_path(ctx, paths[i % 3]));
-        CHECK_STATUS(DUO_OK,
-                     duo_sgemm(ctx, p.layout, p.transa, p.transb, p.m, p.n, p.k, p.alpha, a.address,
-                               o.a.ld, b.address, o.b.ld, p.beta, c.address, o.c.ld));
+        float *const at[] = {a.address, b.address, c.address};
+        CHECK_STATUS(DUO_OK, test_problem_multiply(ctx, &p, &o, at));
         test_take(ctx, &a);
         test_take(ctx, &b);
         test_take(ctx, &c);
         check_result(&p, &o);
-        free_operands(&o);
+        test_operands_free(&o);
     }
     test_context_end(ctx);
 }
@@ -536,27 +483,24 @@ static void fall_back(void)
     }
     test_rng rng = test_rng_for("sgemm float64 fall back");
     for (int how = 0; how < 3; how++) {
-        problem p = random_problem(&rng);
-        p.m = 21, p.n = 14, p.k = 201;
-        p.beta = 0.0f;
-        p.kind = KIND_CANCELLING;
+        const test_problem p = cancelling_problem(&rng, 21, 14, 201);
         name_case(&p, "fall back");
-        operands o = make_operands(&p, &rng);
+        test_operands o = make_operands(&p, &rng);
         test_reset();
         duo_context *ctx = NULL;
         CHECK_STATUS(DUO_OK, duo_create(&ctx));
         CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
         CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
-        CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
+        CHECK_STATUS(DUO_OK, test_problem_multiply(ctx, &p, &o, NULL));
         check_algorithm(ctx, "sgemm_gpu_f64");
         if (how == 0) sim_fail(SIM_LAUNCH, 1, DUO_ERR_DEVICE, 1);
         if (how == 1) sim_fail(SIM_LAUNCH, 1, DUO_ERR_LOST, 1);
         if (how == 2) sim_fail_async(1, true);
-        CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
+        CHECK_STATUS(DUO_OK, test_problem_multiply(ctx, &p, &o, NULL));
         check_result(&p, &o);
         check_algorithm(ctx, "sgemm_cpu_float64");
         (void)duo_destroy(ctx);
-        free_operands(&o);
+        test_operands_free(&o);
     }
     test_reset();
 }

@@ -1,7 +1,12 @@
-/* problems.h - products for tests: their operands in guarded memory, and their right results. */
+/*
+ * problems.h - products for tests: drawn at random, with operands in guarded memory, right results,
+ * and the calls of an algorithm and of duo_sgemm.
+ */
 #ifndef DUO_TESTS_PROBLEMS_H
 #define DUO_TESTS_PROBLEMS_H
 
+#include "bench/reference/sgemm_data.h"
+#include "choice/algorithm.h"
 #include "support/arrays.h"
 #include "support/oracle.h"
 
@@ -14,25 +19,46 @@ typedef struct test_problem {
     float alpha, beta;
     int64_t extra_a, extra_b, extra_c, offset;
     test_data data;
+    const duo_sgemm_data *kind; /* of A and B; NULL: `data` */
 } test_problem;
 
-/* want, bound: as of oracle_sgemm. */
+/* want, bound: as of oracle_sgemm. tf32_bound: as of oracle_tf32_bound. */
 typedef struct test_operands {
     test_array a, b, c, c_before;
-    double *want, *bound;
+    double *want, *bound, *tf32_bound;
 } test_operands;
+
+/* Everything but the sizes. Products of its scalars and of integers are exact. */
+test_problem test_problem_random(test_rng *rng);
 
 /* Names the case: suite/where/the problem. */
 void test_problem_name(const test_problem *p, const char *suite, const char *where);
 
-/* The problem for the oracle. */
-oracle_product test_problem_product(const test_problem *p, const test_operands *o);
-
-/* An operand that must not be read holds NaN. */
+/* A, B and C of poison, without c_before and right results. */
+test_operands test_operands_new(const test_problem *p);
+/* Random ones. An operand that must not be read holds poison. */
 test_operands test_operands_make(const test_problem *p, test_rng *rng);
+/* Sets the right results again, for operands that a test has changed since. */
+void test_operands_expect(const test_problem *p, test_operands *o);
 void test_operands_free(test_operands *o);
 
-/* Assertions for the status, for all of C with its gaps, and for the guards of all operands. */
-void test_operands_check(const test_problem *p, const test_operands *o, int status);
+/* The call as the algorithms see it: of row-major operands, C' = op(B)' op(A)'. */
+duo_call test_problem_call(const test_problem *p, const test_operands *o);
+
+/* From c_before to c, by this very algorithm (run_algorithm.h); DUO_DECLINED: it does not take the
+ * call. */
+int test_problem_run(const duo_algorithm *algorithm, const test_problem *p, const test_operands *o);
+
+/* By duo_sgemm, with the operands at these addresses; NULL: on the host. */
+duo_status test_problem_multiply(duo_context *ctx, const test_problem *p, const test_operands *o,
+                                 float *const at[3]);
+
+/* The bound for the algorithm; NULL: for one of float32. */
+const double *test_operands_bound(const test_operands *o, const duo_algorithm *algorithm);
+
+/* Assertions for the status, all of C with its gaps, and the guards of all operands. Returns the
+ * largest error / bound. */
+double test_operands_check(const test_problem *p, const test_operands *o, const double *bound,
+                           int status);
 
 #endif
