@@ -21,11 +21,11 @@
 #include "gpu/backend/devices.h"
 #include "support/algorithm_order.h"
 #include "support/bits_data.h"
-#include "support/calls.h"
 #include "support/child.h"
 #include "support/data.h"
 #include "support/harness.h"
 #include "support/run_algorithm.h"
+#include "support/sums.h"
 
 enum {
     LONGEST = 1000000,
@@ -95,8 +95,7 @@ static void fill_pools(test_rng *rng, const bits_data *kind)
 /* ---- Problems ---- */
 
 typedef struct problem {
-    duo_operation operation;
-    int64_t n, incx, incy;
+    test_sum sum;
     int64_t x, y; /* where the vectors begin in the pools, by address */
 } problem;
 
@@ -131,19 +130,20 @@ static int64_t draw_start(test_rng *rng, int64_t n, int64_t inc)
 
 static problem draw_problem(test_rng *rng)
 {
-    problem p = {.operation = (duo_operation)test_between(rng, DUO_SASUM, DUO_SDOT), .incy = 1};
-    const bool dot = p.operation == DUO_SDOT;
-    p.n = draw_length(rng);
-    p.incx = draw_increment(rng, dot);
-    if (dot) p.incy = draw_increment(rng, dot);
-    p.x = draw_start(rng, p.n, p.incx);
-    p.y = draw_start(rng, p.n, p.incy);
+    problem p = {.sum = {(duo_operation)test_between(rng, DUO_SASUM, DUO_SDOT), 0, 1, 1}};
+    const bool dot = p.sum.operation == DUO_SDOT;
+    p.sum.n = draw_length(rng);
+    p.sum.incx = draw_increment(rng, dot);
+    if (dot) p.sum.incy = draw_increment(rng, dot);
+    p.x = draw_start(rng, p.sum.n, p.sum.incx);
+    p.y = draw_start(rng, p.sum.n, p.sum.incy);
     return p;
 }
 
 static duo_call call_of(const problem *p, float *x, float *y, float *result)
 {
-    return test_reduce_call(p->operation, p->n, x + p->x, p->incx, y + p->y, p->incy, result);
+    return test_reduce_call(p->sum.operation, p->sum.n, x + p->x, p->sum.incx, y + p->y,
+                            p->sum.incy, result);
 }
 
 /* ---- Comparisons, and their counts ---- */
@@ -187,7 +187,7 @@ static void compare(const problem *p, const char *kind, const char *runner, int 
     comparisons++;
     if (!same) differences++;
     count(BY_DATA, kind);
-    count(BY_OPERATION, duo_operation_name(p->operation));
+    count(BY_OPERATION, duo_operation_name(p->sum.operation));
     count(BY_RUNNER, runner);
     if (threads == 0) return; /* on a GPU */
     snprintf(text, sizeof text, "%d thread%s", threads, threads == 1 ? "" : "s");
@@ -202,11 +202,7 @@ static float by_api(const problem *p, duo_math math, int threads)
     duo_status status = duo_set_math(there.ctx, math);
     if (status == DUO_OK) status = duo_set_threads(there.ctx, threads);
     const float *const x = there.x + p->x, *const y = there.y + p->y;
-    if (status == DUO_OK)
-        status = p->operation == DUO_SASUM ? duo_sasum(there.ctx, p->n, x, p->incx, &result)
-                 : p->operation == DUO_SSUM
-                     ? duo_ssum(there.ctx, p->n, x, p->incx, &result)
-                     : duo_sdot(there.ctx, p->n, x, p->incx, y, p->incy, &result);
+    if (status == DUO_OK) status = test_sum_call(there.ctx, &p->sum, x, y, &result);
     CHECK_STATUS(DUO_OK, status);
     return result;
 }
@@ -253,10 +249,10 @@ static void by_every_clone(const duo_algorithm *algorithm, duo_math math, const 
     for (int c = 0; duo_lanes_clone(c) != NULL; c++) {
         const char *const clone = duo_lanes_clone(c)->name;
         int team[3];
-        const int teams = draw_teams(rng, p->n, team);
+        const int teams = draw_teams(rng, p->sum.n, team);
         duo_lanes_set(duo_lanes_clone(c));
         snprintf(runner, sizeof runner, "%s/%s", strchr(algorithm->name, '_') + 1, clone);
-        for (int t = 0; t < teams && p->n > 0; t++)
+        for (int t = 0; t < teams && p->sum.n > 0; t++)
             compare(p, kind, runner, team[t], by_cpu_algorithm(algorithm, p, team[t]), want);
         snprintf(runner, sizeof runner, "API/%s", clone);
         compare(p, kind, runner, team[0], by_api(p, math, team[0]), want);
@@ -269,7 +265,7 @@ static void by_both_results(const duo_algorithm *algorithm, duo_math math, const
 {
     const char *const name = strchr(algorithm->name, '_') + 1;
     char runner[sizeof tallies[0][0].name];
-    for (int by_pinned = 0; by_pinned < 2 && p->n > 0; by_pinned++) {
+    for (int by_pinned = 0; by_pinned < 2 && p->sum.n > 0; by_pinned++) {
         snprintf(runner, sizeof runner, "%s/%s", name, by_pinned ? "pinned" : "memory");
         compare(p, kind, runner, 0, by_gpu_algorithm(algorithm, p, by_pinned), want);
     }
@@ -281,15 +277,16 @@ static void by_both_results(const duo_algorithm *algorithm, duo_math math, const
 static bool expect(const duo_algorithm *algorithm, const problem *p, const char *kind,
                    duo_math *math, float *want)
 {
-    test_case("%s/n=%jd/inc=%jd,%jd/x+%jd,y+%jd/%s", algorithm->name, (intmax_t)p->n,
-              (intmax_t)p->incx, (intmax_t)p->incy, (intmax_t)p->x % 16, (intmax_t)p->y % 16, kind);
+    test_case("%s/n=%jd/inc=%jd,%jd/x+%jd,y+%jd/%s", algorithm->name, (intmax_t)p->sum.n,
+              (intmax_t)p->sum.incx, (intmax_t)p->sum.incy, (intmax_t)p->x % 16,
+              (intmax_t)p->y % 16, kind);
     const algorithm_order *const reference = order_of_algorithm(algorithm);
     if (!CHECK(reference != NULL, "%s has no literal order to compare with", algorithm->name))
         return false;
     const duo_call call = call_of(p, pool_x, pool_y, NULL);
     *math = reference->math;
-    *want = reference->order(p->operation, p->n, call.operand[DUO_X].address, p->incx,
-                             call.operand[DUO_Y].address, p->incy);
+    *want = reference->order(p->sum.operation, p->sum.n, call.operand[DUO_X].address, p->sum.incx,
+                             call.operand[DUO_Y].address, p->sum.incy);
     return true;
 }
 
@@ -305,7 +302,7 @@ static void random_problems(void)
         for (int i = 0; i < (long_run ? LONG_CASES : SHORT_CASES); i++) {
             const problem p = draw_problem(&rng);
             const duo_algorithm *algorithms[DUO_CANDIDATES];
-            const int found = test_algorithms(p.operation, algorithms);
+            const int found = test_algorithms(p.sum.operation, algorithms);
             for (int r = 0; r < found; r++) {
                 duo_math math;
                 float want;
@@ -338,10 +335,10 @@ static void float_modes(void)
         fill_pools(&rng, &bits_kinds[k]);
         for (int i = 0; i < 60; i++) {
             problem p = draw_problem(&rng);
-            p.n = i % 10 == 0 ? 150000 : test_between(&rng, 1, 4000);
+            p.sum.n = i % 10 == 0 ? 150000 : test_between(&rng, 1, 4000);
             p.x = p.y = test_between(&rng, 0, 15);
             const duo_algorithm *algorithms[DUO_CANDIDATES];
-            const int found = test_algorithms(p.operation, algorithms);
+            const int found = test_algorithms(p.sum.operation, algorithms);
             for (int r = 0; r < found; r++) {
                 duo_math math;
                 float want;

@@ -11,6 +11,7 @@
 #include "choice/select.h"
 #include "sim/sim.h"
 #include "support/calls.h"
+#include "support/sums.h"
 #include "support/child.h"
 #include "support/harness.h"
 #include "support/places.h"
@@ -133,9 +134,8 @@ static void check_sum(const data *d, float got, const char *where)
 
 static duo_status call(duo_context *ctx, const data *d, float *result)
 {
-    if (d->operation == DUO_SASUM) return duo_sasum(ctx, d->n, d->x.data, 1, result);
-    if (d->operation == DUO_SSUM) return duo_ssum(ctx, d->n, d->x.data, 1, result);
-    return duo_sdot(ctx, d->n, d->x.data, 1, d->y.data, 1, result);
+    const test_sum sum = {d->operation, d->n, 1, 1};
+    return test_sum_call(ctx, &sum, d->x.data, d->y.data, result);
 }
 
 /* ---- The judge itself ---- */

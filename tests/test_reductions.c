@@ -9,12 +9,11 @@
 #include <string.h>
 
 #include "sim/sim.h"
-#include "support/calls.h"
 #include "support/harness.h"
 #include "support/oracle.h"
 #include "support/places.h"
-#include "support/reference_order.h"
 #include "support/run_algorithm.h"
+#include "support/sums.h"
 
 static const duo_operation operations[] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
 enum { OPERATIONS = 3 };
@@ -23,12 +22,16 @@ enum { OPERATIONS = 3 };
 static const duo_math maths[] = {DUO_MATH_ACCURATE, DUO_MATH_FLOAT64};
 enum { MATHS = 2 };
 
-/* One problem; the increments are as in the call, of any sign. */
 typedef struct problem {
-    duo_operation operation;
-    int64_t n, incx, incy, offset;
+    test_sum sum;
+    int64_t offset;
     test_data data;
 } problem;
+
+static problem dense(duo_operation operation, int64_t n, int64_t offset, test_data data)
+{
+    return (problem){{operation, n, 1, 1}, offset, data};
+}
 
 typedef struct vectors {
     test_array x, y; /* y: only sdot */
@@ -38,43 +41,27 @@ typedef struct vectors {
 
 static void name_case(const problem *p, const char *where)
 {
-    test_case("%s/%s/n=%jd/inc=%jd,%jd/offset=%jd/%s", duo_operation_name(p->operation), where,
-              (intmax_t)p->n, (intmax_t)p->incx, (intmax_t)p->incy, (intmax_t)p->offset,
+    test_case("%s/%s/n=%jd/inc=%jd,%jd/offset=%jd/%s", duo_operation_name(p->sum.operation), where,
+              (intmax_t)p->sum.n, (intmax_t)p->sum.incx, (intmax_t)p->sum.incy, (intmax_t)p->offset,
               test_data_name(p->data));
-}
-
-static test_array new_vector(int64_t n, int64_t inc, int64_t offset, test_data data, test_rng *rng)
-{
-    const int64_t distance = inc < 0 ? -inc : inc > 0 ? inc : 1;
-    const int64_t runs = n <= 0 ? 0 : inc == 0 ? 1 : n;
-    test_array x = test_array_new(1, runs, distance, offset);
-    test_array_fill(&x, rng, data);
-    return x;
 }
 
 /* Sets the expected result, and its bound, for the present data of the vectors. */
 static void expect(const problem *p, duo_math math, vectors *v)
 {
-    const bool two = p->operation == DUO_SDOT, float64 = math == DUO_MATH_FLOAT64;
-    const float *y = two ? v->y.data : NULL;
-    v->want = (float64 ? oracle_reduce_float64 : oracle_reduce)(p->operation, p->n, v->x.data,
-                                                                p->incx, y, p->incy, &v->bound);
-    if (!two && p->incx <= 0) {
-        v->bits = 0.0f;
-        return;
-    }
-    const duo_call call =
-        test_reduce_call(p->operation, p->n, v->x.data, p->incx, y, p->incy, &v->bits);
-    v->bits = (float64 ? reference_order_float64
-                       : reference_order)(p->operation, p->n, call.operand[DUO_X].address, p->incx,
-                                          call.operand[DUO_Y].address, p->incy);
+    const test_sum *const of = &p->sum;
+    const float *y = of->operation == DUO_SDOT ? v->y.data : NULL;
+    v->want = (math == DUO_MATH_FLOAT64 ? oracle_reduce_float64 : oracle_reduce)(
+        of->operation, of->n, v->x.data, of->incx, y, of->incy, &v->bound);
+    v->bits = test_sum_documented(of, math, v->x.data, y);
 }
 
 static vectors make_vectors(const problem *p, test_rng *rng)
 {
-    vectors v = {.x = new_vector(p->n, p->incx, p->offset, p->data, rng)};
-    if (p->operation == DUO_SDOT)
-        v.y = new_vector(p->n, p->incy, p->offset == 0 ? 0 : p->offset / 2 + 1, p->data, rng);
+    vectors v = {.x = test_sum_vector(p->sum.n, p->sum.incx, p->offset, p->data, rng)};
+    if (p->sum.operation == DUO_SDOT)
+        v.y = test_sum_vector(p->sum.n, p->sum.incy, p->offset == 0 ? 0 : p->offset / 2 + 1,
+                              p->data, rng);
     return v;
 }
 
@@ -108,8 +95,8 @@ static void run_on(const duo_algorithm *algorithm, const problem *p, const vecto
     name_case(p, algorithm->name);
     float result[3] = {test_poison(), test_poison(), test_poison()};
     duo_call call =
-        test_reduce_call(p->operation, p->n, v->x.data, p->incx,
-                         p->operation == DUO_SDOT ? v->y.data : NULL, p->incy, &result[1]);
+        test_reduce_call(p->sum.operation, p->sum.n, v->x.data, p->sum.incx,
+                         p->sum.operation == DUO_SDOT ? v->y.data : NULL, p->sum.incy, &result[1]);
     call.threads = threads;
     CHECK(test_algorithm_accepts(algorithm, &call), "%s does not take it", algorithm->name);
     const int status = test_run_algorithm(algorithm, &call, p->offset, by_pinned);
@@ -121,7 +108,7 @@ static void run_on(const duo_algorithm *algorithm, const problem *p, const vecto
 static void run_algorithms_on(const problem *p, vectors *v)
 {
     const duo_algorithm *algorithms[DUO_CANDIDATES];
-    const int count = test_algorithms(p->operation, algorithms);
+    const int count = test_algorithms(p->sum.operation, algorithms);
     for (int m = 0; m < MATHS; m++) {
         expect(p, maths[m], v);
         for (int r = 0; r < count; r++) {
@@ -151,7 +138,7 @@ static void algorithm_lengths(void)
     for (int o = 0; o < OPERATIONS; o++) {
         for (int i = 0; i < LENGTHS; i++) {
             for (int data = DATA_SIGNED; data <= DATA_WIDE; data++) {
-                const problem p = {operations[o], lengths[i], 1, 1, 0, (test_data)data};
+                const problem p = dense(operations[o], lengths[i], 0, (test_data)data);
                 run_algorithms(&p, &rng);
             }
         }
@@ -164,8 +151,10 @@ static void algorithm_offsets(void)
     static const int64_t some[] = {5, 16, 100, 1024, 1030, 70001};
     for (int o = 0; o < OPERATIONS; o++)
         for (int i = 0; i < 6; i++)
-            for (int64_t offset = 0; offset <= 16; offset++)
-                run_algorithms(&(problem){operations[o], some[i], 1, 1, offset, DATA_SIGNED}, &rng);
+            for (int64_t offset = 0; offset <= 16; offset++) {
+                const problem p = dense(operations[o], some[i], offset, DATA_SIGNED);
+                run_algorithms(&p, &rng);
+            }
 }
 
 static void algorithm_strides(void)
@@ -179,7 +168,7 @@ static void algorithm_strides(void)
             for (int x = 0; x < (two ? 10 : 6); x++) {
                 const int64_t incy = two ? incs[test_between(&rng, 0, 9)] : 1;
                 run_algorithms(
-                    &(problem){operations[o], some[i], incs[x], incy, x % 3, DATA_SIGNED}, &rng);
+                    &(problem){{operations[o], some[i], incs[x], incy}, x % 3, DATA_SIGNED}, &rng);
             }
         }
     }
@@ -191,11 +180,11 @@ static void algorithm_random(void)
     for (int i = 0; i < 1500; i++) {
         const duo_operation operation = operations[i % OPERATIONS];
         const bool two = operation == DUO_SDOT;
-        problem p = {.operation = operation, .incx = 1, .incy = 1};
-        p.n = test_between(&rng, 1, i % 10 == 0 ? 9000 : 300);
+        problem p = {.sum = {operation, 0, 1, 1}};
+        p.sum.n = test_between(&rng, 1, i % 10 == 0 ? 9000 : 300);
         if (i % 2 == 0) {
-            p.incx = test_between(&rng, two ? -4 : 1, 4);
-            p.incy = test_between(&rng, -4, 4);
+            p.sum.incx = test_between(&rng, two ? -4 : 1, 4);
+            p.sum.incy = test_between(&rng, -4, 4);
         }
         p.offset = test_between(&rng, 0, 8);
         p.data = (test_data)test_between(&rng, DATA_SIGNED, DATA_WIDE);
@@ -210,17 +199,17 @@ static void algorithm_special_values(void)
                                     -FLT_MAX, 1e-40f,   -1e-40f,   -0.0f};
     test_rng rng = test_rng_for("reductions special");
     for (int i = 0; i < 600; i++) {
-        problem p = {
-            operations[i % OPERATIONS], test_between(&rng, 1, 3000), 1, 1, i % 5, DATA_SIGNED};
-        if (i % 4 == 0) p.incx = test_between(&rng, 1, 3);
+        problem p =
+            dense(operations[i % OPERATIONS], test_between(&rng, 1, 3000), i % 5, DATA_SIGNED);
+        if (i % 4 == 0) p.sum.incx = test_between(&rng, 1, 3);
         vectors v = make_vectors(&p, &rng);
         const int64_t planted = test_between(&rng, 1, 4);
         const int kind = (int)test_between(&rng, 0, 8);
         for (int64_t j = 0; j < planted; j++) {
             const int which = kind < 8 ? kind : (int)test_between(&rng, 0, 7);
-            v.x.data[test_between(&rng, 0, p.n - 1) * p.incx] = special[which];
-            if (p.operation == DUO_SDOT && j % 2 == 1)
-                v.y.data[test_between(&rng, 0, p.n - 1)] = special[(which + j) % 8];
+            v.x.data[test_between(&rng, 0, p.sum.n - 1) * p.sum.incx] = special[which];
+            if (p.sum.operation == DUO_SDOT && j % 2 == 1)
+                v.y.data[test_between(&rng, 0, p.sum.n - 1)] = special[(which + j) % 8];
         }
         run_algorithms_on(&p, &v);
         free_vectors(&v);
@@ -236,7 +225,7 @@ static void algorithm_extremes(void)
         for (int i = 0; i < 5; i++) {
             for (int alternate = 0; alternate < 2; alternate++) {
                 for (int64_t n = 1; n < 200000; n = 3 * n + 1) {
-                    problem p = {operations[o], n, 1, 1, 0, DATA_UNIT};
+                    const problem p = dense(operations[o], n, 0, DATA_UNIT);
                     vectors v = make_vectors(&p, &rng);
                     for (int64_t j = 0; j < n; j++) {
                         v.x.data[j] = alternate != 0 && j % 2 != 0 ? -value[i] : value[i];
@@ -252,14 +241,6 @@ static void algorithm_extremes(void)
 
 /* ---- The public functions ---- */
 
-static duo_status call_public(duo_context *ctx, const problem *p, const float *x, const float *y,
-                              float *result)
-{
-    if (p->operation == DUO_SASUM) return duo_sasum(ctx, p->n, x, p->incx, result);
-    if (p->operation == DUO_SSUM) return duo_ssum(ctx, p->n, x, p->incx, result);
-    return duo_sdot(ctx, p->n, x, p->incx, y, p->incy, result);
-}
-
 static void run_public(duo_context *ctx, duo_math math, const problem *p, const test_place place[3],
                        test_rng *rng)
 {
@@ -273,16 +254,16 @@ static void run_public(duo_context *ctx, duo_math math, const problem *p, const 
     CHECK_STATUS(DUO_OK, duo_set_math(ctx, math));
     test_array r = test_array_new(1, 1, 1, p->offset);
     test_placed x = test_put(ctx, place[0], &v.x), y = {0};
-    if (p->operation == DUO_SDOT) y = test_put(ctx, place[1], &v.y);
+    if (p->sum.operation == DUO_SDOT) y = test_put(ctx, place[1], &v.y);
     test_placed result = test_put(ctx, place[2], &r);
-    const duo_status status = call_public(ctx, p, x.address, y.address, result.address);
+    const duo_status status = test_sum_call(ctx, &p->sum, x.address, y.address, result.address);
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
     CHECK(d.algorithm == NULL || (strstr(d.algorithm, "float64") != NULL) == float64,
           "algorithm %s", d.algorithm);
     test_take(ctx, &result);
     test_take(ctx, &x);
-    if (p->operation == DUO_SDOT) test_take(ctx, &y);
+    if (p->sum.operation == DUO_SDOT) test_take(ctx, &y);
     check_result(&v, r.data[0], status);
     CHECK(test_array_intact(&r), "written beside the result");
     test_array_free(&r);
@@ -302,9 +283,9 @@ static void public_residences(void)
                                          (test_place)(i / PLACES / PLACES)};
             if (operations[o] != DUO_SDOT && place[1] != PLACE_PAGEABLE) continue;
             for (int l = 0; l < 4; l++) {
-                const problem dense = {operations[o], some[l], 1, 1, l, DATA_SIGNED};
-                const problem strided = {operations[o], some[l] / 2 + 1, 2, 3, 0, DATA_NORMAL};
-                for (int m = 0; m < MATHS; m++) run_public(ctx, maths[m], &dense, place, &rng);
+                const problem plain = dense(operations[o], some[l], l, DATA_SIGNED);
+                const problem strided = {{operations[o], some[l] / 2 + 1, 2, 3}, 0, DATA_NORMAL};
+                for (int m = 0; m < MATHS; m++) run_public(ctx, maths[m], &plain, place, &rng);
                 run_public(ctx, maths[l % MATHS], &strided, place, &rng);
             }
         }
@@ -317,11 +298,11 @@ static void public_random(void)
     test_rng rng = test_rng_for("reductions public random");
     duo_context *ctx = test_context();
     for (int i = 0; i < 1500; i++) {
-        problem p = {.operation = operations[i % OPERATIONS], .incx = 1, .incy = 1};
-        p.n = test_between(&rng, -2, i % 10 == 0 ? 70000 : 200);
+        problem p = {.sum = {operations[i % OPERATIONS], 0, 1, 1}};
+        p.sum.n = test_between(&rng, -2, i % 10 == 0 ? 70000 : 200);
         if (i % 2 == 0) {
-            p.incx = test_between(&rng, -3, 3);
-            p.incy = test_between(&rng, -3, 3);
+            p.sum.incx = test_between(&rng, -3, 3);
+            p.sum.incy = test_between(&rng, -3, 3);
         }
         p.offset = test_between(&rng, 0, 3);
         p.data = (test_data)test_between(&rng, DATA_SIGNED, DATA_WIDE);
@@ -341,7 +322,7 @@ static void public_large(void)
     for (int o = 0; o < OPERATIONS; o++) {
         for (int i = 0; i < PLACES; i++) {
             const test_place place[3] = {(test_place)i, PLACE_PAGEABLE, PLACE_PAGEABLE};
-            const problem p = {operations[o], 4300007, 1 + i % 2, 1, i, DATA_SIGNED};
+            const problem p = {{operations[o], 4300007, 1 + i % 2, 1}, i, DATA_SIGNED};
             run_public(ctx, maths[i / 2 % MATHS], &p, place, &rng);
         }
     }
@@ -356,9 +337,10 @@ static void public_default_context(void)
     CHECK_STATUS(DUO_OK, duo_set_path(NULL, test_path()));
     for (int o = 0; o < OPERATIONS; o++)
         for (int64_t n = 0; n <= 130; n++)
-            for (int m = 0; m < MATHS; m++)
-                run_public(NULL, maths[m], &(problem){operations[o], n, 1, 1, n % 4, DATA_WIDE},
-                           place, &rng);
+            for (int m = 0; m < MATHS; m++) {
+                const problem p = dense(operations[o], n, n % 4, DATA_WIDE);
+                run_public(NULL, maths[m], &p, place, &rng);
+            }
     CHECK_STATUS(DUO_OK, duo_set_math(NULL, DUO_MATH_ACCURATE));
     CHECK_STATUS(DUO_OK, duo_set_path(NULL, DUO_PATH_AUTO));
 }
@@ -371,8 +353,8 @@ static void public_dot_properties(void)
     for (int i = 0; i < 100; i++) {
         const int64_t n = test_between(&rng, 1, 5000);
         test_case("sdot/properties/n=%jd", (intmax_t)n);
-        test_array x = new_vector(n, 1, i % 5, DATA_NORMAL, &rng);
-        test_array y = new_vector(n, 1, i % 3, DATA_NORMAL, &rng);
+        test_array x = test_sum_vector(n, 1, i % 5, DATA_NORMAL, &rng);
+        test_array y = test_sum_vector(n, 1, i % 3, DATA_NORMAL, &rng);
         float square = NAN, xy = NAN, yx = NAN, backwards = NAN;
         double bound;
         CHECK_STATUS(DUO_OK, duo_sdot(ctx, n, x.data, 1, x.data, 1, &square));

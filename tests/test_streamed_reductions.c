@@ -14,48 +14,31 @@
 #include "choice/costs.h"
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"
-#include "support/calls.h"
 #include "support/harness.h"
 #include "support/places.h"
-#include "support/reference_order.h"
+#include "support/sums.h"
 
 enum { LEAST = DUO_LEAST_PIECE, LONGEST = 1 << 23 }; /* elements of pieces */
 
 typedef struct problem {
-    duo_operation operation;
+    test_sum sum;
     duo_math math;
-    int64_t n, incx, incy;
     test_place x, y, result;
     test_data data;
 } problem;
 
-static bool has_y(const problem *p) { return p->operation == DUO_SDOT; }
+static bool has_y(const problem *p) { return p->sum.operation == DUO_SDOT; }
 
 static bool on_device(test_place place) { return place == PLACE_DEVICE || place == PLACE_KEPT; }
 
 static test_array new_vector(int64_t n, int64_t inc, test_data data, test_rng *rng)
 {
-    const int64_t distance = inc < 0 ? -inc : inc > 0 ? inc : 1;
-    test_array x = test_array_new(1, inc == 0 ? 1 : n, distance, test_between(rng, 0, 3));
-    test_array_fill(&x, rng, data);
-    return x;
+    return test_sum_vector(n, inc, test_between(rng, 0, 3), data, rng);
 }
 
 static float documented(const problem *p, const test_array *x, const test_array *y)
 {
-    const duo_call call =
-        test_reduce_call(p->operation, p->n, x->data, p->incx, y->data, p->incy, NULL);
-    return (p->math == DUO_MATH_FLOAT64 ? reference_order_float64 : reference_order)(
-        p->operation, p->n, call.operand[DUO_X].address, p->incx, call.operand[DUO_Y].address,
-        p->incy);
-}
-
-static duo_status run(duo_context *ctx, const problem *p, const float *x, const float *y,
-                      float *result)
-{
-    if (p->operation == DUO_SASUM) return duo_sasum(ctx, p->n, x, p->incx, result);
-    if (p->operation == DUO_SSUM) return duo_ssum(ctx, p->n, x, p->incx, result);
-    return duo_sdot(ctx, p->n, x, p->incx, y, p->incy, result);
+    return test_sum_documented(&p->sum, p->math, x->data, y->data);
 }
 
 static void check_side(duo_context *ctx, duo_side side)
@@ -73,7 +56,8 @@ static void run_in_places(duo_context *ctx, const problem *p, test_array *x, tes
     test_placed there[3] = {test_put(ctx, p->x, x), {0}, test_put(ctx, p->result, &result)};
     if (has_y(p)) there[1] = test_put(ctx, p->y, y);
     const uint64_t before = test_on_sim() ? sim_count(SIM_LAUNCH) : 0;
-    CHECK_STATUS(DUO_OK, run(ctx, p, there[0].address, there[1].address, there[2].address));
+    CHECK_STATUS(DUO_OK,
+                 test_sum_call(ctx, &p->sum, there[0].address, there[1].address, there[2].address));
     check_side(ctx, DUO_SIDE_GPU);
     if (test_on_sim())
         CHECK(sim_count(SIM_LAUNCH) > before + 1, "%ju pieces",
@@ -85,7 +69,7 @@ static void run_in_places(duo_context *ctx, const problem *p, test_array *x, tes
 
     float again = test_poison();
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
-    CHECK_STATUS(DUO_OK, run(ctx, p, there[0].address, there[1].address, &again));
+    CHECK_STATUS(DUO_OK, test_sum_call(ctx, &p->sum, there[0].address, there[1].address, &again));
     check_side(ctx, DUO_SIDE_CPU);
     CHECK(test_same(again, want), "CPU: %08x, not %08x", (unsigned)test_bits(again),
           (unsigned)test_bits(want));
@@ -98,11 +82,11 @@ static void run_in_places(duo_context *ctx, const problem *p, test_array *x, tes
 static void run_problem(const problem *p, uint64_t room, test_rng *rng)
 {
     test_case("%s/n=%jd/inc=%jd,%jd/%s+%s/result-%s/%s/math=%d/room=%ju",
-              duo_operation_name(p->operation), (intmax_t)p->n, (intmax_t)p->incx,
-              (intmax_t)p->incy, test_place_name(p->x), has_y(p) ? test_place_name(p->y) : "",
+              duo_operation_name(p->sum.operation), (intmax_t)p->sum.n, (intmax_t)p->sum.incx,
+              (intmax_t)p->sum.incy, test_place_name(p->x), has_y(p) ? test_place_name(p->y) : "",
               test_place_name(p->result), test_data_name(p->data), (int)p->math, (uintmax_t)room);
-    test_array x = new_vector(p->n, p->incx, p->data, rng);
-    test_array y = has_y(p) ? new_vector(p->n, p->incy, p->data, rng) : (test_array){0};
+    test_array x = new_vector(p->sum.n, p->sum.incx, p->data, rng);
+    test_array y = has_y(p) ? new_vector(p->sum.n, p->sum.incy, p->data, rng) : (test_array){0};
     const float want = documented(p, &x, &y);
     test_reset();
     if (test_on_sim())
@@ -119,7 +103,7 @@ static void run_problem(const problem *p, uint64_t room, test_rng *rng)
 static int64_t random_increment(const problem *p, test_rng *rng)
 {
     static const int64_t increments[] = {1, 1, 1, 2, 3, -1, -3, 0};
-    const int last = p->operation == DUO_SDOT ? 7 : 4; /* others take only positive ones */
+    const int last = p->sum.operation == DUO_SDOT ? 7 : 4; /* others take only positive ones */
     return increments[test_between(rng, 0, last)];
 }
 
@@ -134,10 +118,10 @@ static int64_t random_length(int64_t piece, int64_t most_pieces, test_rng *rng)
 
 static problem random_problem(test_rng *rng)
 {
-    problem p = {.operation = (duo_operation)test_between(rng, DUO_SASUM, DUO_SDOT)};
+    problem p = {.sum = {.operation = (duo_operation)test_between(rng, DUO_SASUM, DUO_SDOT)}};
     p.math = test_between(rng, 0, 2) == 0 ? DUO_MATH_FLOAT64 : DUO_MATH_ACCURATE;
-    p.incx = random_increment(&p, rng);
-    p.incy = has_y(&p) ? random_increment(&p, rng) : 1;
+    p.sum.incx = random_increment(&p, rng);
+    p.sum.incy = has_y(&p) ? random_increment(&p, rng) : 1;
     p.data = test_between(rng, 0, 1) == 0 ? DATA_WIDE : DATA_SIGNED;
     return p;
 }
@@ -156,14 +140,14 @@ static void pieces(void)
         /* Room for at least one vector in pieces, and for less than the whole. */
         const uint64_t room = (uint64_t)(test_between(&rng, 0, 9) == 0 ? 8 : 1) << 20;
         const int64_t piece = (int64_t)room / 16 * (LEAST / (1 << 16));
-        p.n = (int64_t)room / 4 + random_length(piece, 4, &rng);
+        p.sum.n = (int64_t)room / 4 + random_length(piece, 4, &rng);
         p.x = (test_place)test_between(&rng, 0, PLACES - 1);
         p.y = (test_place)test_between(&rng, 0, PLACES - 1);
         p.result = (test_place)test_between(&rng, 0, PLACES - 1);
         if (on_device(p.x) && (!has_y(&p) || on_device(p.y))) p.x = PLACE_PAGEABLE;
         /* Dispatch counts n elements of a kept array, even if they are one in memory. */
-        if (p.x == PLACE_KEPT && p.incx == 0) p.x = PLACE_DEVICE;
-        if (p.y == PLACE_KEPT && p.incy == 0) p.y = PLACE_DEVICE;
+        if (p.x == PLACE_KEPT && p.sum.incx == 0) p.x = PLACE_DEVICE;
+        if (p.y == PLACE_KEPT && p.sum.incy == 0) p.y = PLACE_DEVICE;
         run_problem(&p, room, &rng);
     }
 }
@@ -186,10 +170,11 @@ static void one_context(void)
     check_side(ctx, DUO_SIDE_GPU);
     test_array_free(&whole);
     for (int i = 0; i < 12; i++) {
-        problem p = {.operation = i % 2 == 0 ? DUO_SDOT : DUO_SSUM, .incx = 1, .incy = 1};
+        problem p = {.sum = {i % 2 == 0 ? DUO_SDOT : DUO_SSUM, 0, 1, 1}};
         p.math = DUO_MATH_ACCURATE;
-        p.n = 1000003 - 10 * i;
-        test_array x = new_vector(p.n, 1, DATA_WIDE, &rng), y = new_vector(p.n, 1, DATA_WIDE, &rng);
+        p.sum.n = 1000003 - 10 * i;
+        test_array x = new_vector(p.sum.n, 1, DATA_WIDE, &rng),
+                   y = new_vector(p.sum.n, 1, DATA_WIDE, &rng);
         run_in_places(ctx, &p, &x, &y, documented(&p, &x, &y));
         CHECK(sim_allocated_bytes(0) <= 3 << 20, "%ju bytes", (uintmax_t)sim_allocated_bytes(0));
         if (i == 2) allocations = sim_count(SIM_ALLOCATE);
@@ -207,16 +192,16 @@ static void over_kept(void)
 {
     enum { EDGE = 8, FROM = 1000 };
     test_rng rng = test_rng_for("streamed over kept");
-    const problem p = {.operation = DUO_SSUM, .n = LONGEST + 1, .incx = 1, .incy = 1};
+    const problem p = {.sum = {DUO_SSUM, LONGEST + 1, 1, 1}};
     test_case("over-kept");
-    test_array x = new_vector(p.n, 1, DATA_SIGNED, &rng), none = {0};
+    test_array x = new_vector(p.sum.n, 1, DATA_SIGNED, &rng), none = {0};
     float *const c = x.data + FROM, a[EDGE * EDGE], sum = test_poison();
     for (int i = 0; i < EDGE * EDGE; i++) a[i] = (float)i;
     duo_context *const ctx = test_context();
     CHECK_STATUS(DUO_OK, duo_keep(ctx, c, EDGE * EDGE * sizeof *c));
     CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE, EDGE, EDGE,
                                    1.0f, a, EDGE, a, EDGE, 0.0f, c, EDGE));
-    CHECK_STATUS(DUO_OK, duo_ssum(ctx, p.n, x.data, 1, &sum));
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, p.sum.n, x.data, 1, &sum));
     check_side(ctx, DUO_SIDE_GPU);
     CHECK_STATUS(DUO_OK, duo_release(ctx, c));
     CHECK(c[0] >= 1.0f, "no product: %g", (double)c[0]);
@@ -234,7 +219,7 @@ static void special_values(void)
     static const char *const names[] = {"overflow", "infinite", "nan",
                                         "opposite", "zeros",    "pairs"};
     for (int i = 0; i < 6; i++) {
-        const problem p = {.operation = DUO_SSUM, .n = n, .incx = 1, .incy = 1};
+        const problem p = {.sum = {DUO_SSUM, n, 1, 1}};
         test_array x = new_vector(n, 1, DATA_SIGNED, &rng);
         if (i == 0) /* no block is infinite in float64, and the pieces cancel each other */
             for (int64_t j = 0; j < n; j++) x.data[j] = j < n / 2 ? 3e38f : -3e38f;
@@ -271,15 +256,15 @@ static void beyond_longest(void)
     const int cases = test_on_sim() ? 3 : 24;
     for (int i = 0; i < cases; i++) {
         problem p = random_problem(&rng);
-        p.n = random_length(LONGEST, 2, &rng);
+        p.sum.n = random_length(LONGEST, 2, &rng);
         p.x = test_between(&rng, 0, 1) == 0 ? PLACE_PINNED : PLACE_PAGEABLE;
         p.y = (test_place)test_between(&rng, 0, PLACES - 1);
         p.result = (test_place)test_between(&rng, 0, PLACES - 1);
-        p.incx = p.incx > 2 ? 2 : p.incx;
-        p.incy = p.incy > 2 ? 2 : p.incy;
-        const double bytes = 4.0 * (double)p.n * fabs((double)p.incy);
+        p.sum.incx = p.sum.incx > 2 ? 2 : p.sum.incx;
+        p.sum.incy = p.sum.incy > 2 ? 2 : p.sum.incy;
+        const double bytes = 4.0 * (double)p.sum.n * fabs((double)p.sum.incy);
         if (on_device(p.y) && bytes + (2 << 20) > duo_device_room(0)) p.y = PLACE_PAGEABLE;
-        if (p.y == PLACE_KEPT && p.incy == 0) p.y = PLACE_DEVICE; /* see above */
+        if (p.y == PLACE_KEPT && p.sum.incy == 0) p.y = PLACE_DEVICE; /* see above */
         run_problem(&p, (uint64_t)1 << 30, &rng);
     }
 }
