@@ -1,7 +1,7 @@
 /*
  * unreached.c - why no call of this process reached the drop-in, or hardly any.
  *
- * Looks at all loaded objects (object.h). A call can come here only if its object asks the loader
+ * Looks at all loaded objects. A call can come here only if its object asks the loader
  * for the name. It cannot if the function is linked into its caller, or looked up by dlsym in a
  * certain library.
  */

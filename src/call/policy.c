@@ -57,7 +57,7 @@ static const duo_algorithm *algorithm_for(const duo_conditions *conditions, duo_
 }
 
 /* The largest limits of tiny calls. Beyond them a prediction takes a small part of the call's time;
- * sgemm_cpu_openblas.h counts on the edge. */
+ * cpu/kernels.h counts on the edge. */
 enum { LARGEST_EDGE = 512, LARGEST_LENGTH = 32768 };
 static const int64_t kMost[DUO_OPERATIONS] = {LARGEST_EDGE, LARGEST_LENGTH, LARGEST_LENGTH,
                                               LARGEST_LENGTH};

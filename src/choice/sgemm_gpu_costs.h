@@ -1,4 +1,4 @@
-/* sgemm_gpu_costs.h - shared by sgemm_gpu_costs.c, _thin_costs.c and _wgmma_costs.c. */
+/* sgemm_gpu_costs.h - shared by sgemm_gpu_costs.c and the costs of thin products and of wgmma. */
 #ifndef DUO_SGEMM_GPU_COSTS_H
 #define DUO_SGEMM_GPU_COSTS_H
 
