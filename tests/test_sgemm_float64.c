@@ -352,7 +352,7 @@ static void cpu_without_dgemm(void)
     for (int i = 0; i < 2 * 4; i++) {
         test_problem p = random_problem(&rng);
         p.layout = DUO_COL_MAJOR;
-        p.m = i < 4 ? 141 : 1031, p.n = i < 4 ? 1027 : 135, p.k = 261;
+        p.m = i < 4 ? 141 : 307, p.n = i < 4 ? 303 : 135, p.k = 261;
         p.transa = i % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
         p.transb = i / 2 % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
         test_operands o = make_operands(&p, &rng);
