@@ -173,8 +173,7 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
 #pragma unroll
         for (int l = 0; l < kSlab; l++) {
             if (l == kSlab - 1) {
-                /* After the last slab this reads a slot without meaning; the values are not
-                 * used. */
+                /* After the last slab this reads values that are not used. */
                 freed = slot;
                 slot = slot + 1 == kSlabs ? 0 : slot + 1;
                 wait_for_next();
