@@ -429,7 +429,8 @@ static void an_algorithm_for_every_math(void)
     }
 }
 
-/* A tiny call must not take the short way of float32. Then back to float32. */
+/* The math alternates between float32 and float64. A tiny call in float64 must not take the short
+ * way of float32. */
 static void change_of_math(void)
 {
     test_rng rng = test_rng_for("sgemm float64 change");

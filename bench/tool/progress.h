@@ -31,7 +31,8 @@ void duo_interrupt_watch(void);
 void duo_interrupt_hold(void);
 /* All files are written: signals act again. */
 void duo_interrupt_allow(void);
-/* Some files are written. `advice` tells how to go on; it has to live as long as the process. */
+/* The same when only some files are written. `advice` tells the user how to go on; it has to live
+ * as long as the process. */
 void duo_interrupt_allow_with(const char *advice);
 
 #endif

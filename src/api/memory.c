@@ -56,7 +56,8 @@ static duo_status device_memory(duo_context *ctx, size_t bytes, void **ptr)
     if (status != DUO_OK) return status;
     status = duo_device_allocate(ctx->resources.device, padded(bytes), &address);
     if (status == DUO_ERR_MEMORY) {
-        /* The program's memory goes before the library's copies, even new ones. */
+        /* The program's memory has priority: all of the library's copies may be evicted for it,
+         * even new ones. */
         duo_residency_lock();
         status = duo_room_allocate(&ctx->resources, padded(bytes), UINT64_MAX, &address);
         duo_residency_unlock();

@@ -71,7 +71,8 @@ static duo_work_kind kind_of(duo_operation operation)
                                    : DUO_WORK_SDOT;
 }
 
-/* Is the call within the limit? The limit has come only now, with the context or the profile. */
+/* Is the call within the limit for tiny calls? The first check did not know this limit: it came
+ * later, with the context or the profile. */
 static bool is_tiny(const duo_context *ctx, const duo_call *call)
 {
     const duo_operand *const x = &call->operand[DUO_X], *const y = &call->operand[DUO_Y];

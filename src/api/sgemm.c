@@ -45,7 +45,7 @@ typedef struct product {
     float *c;
 } product;
 
-/* For a tiny product this is all: filling in a whole duo_call takes as long as multiplying, and
+/* Sets all that a tiny product needs: filling in a whole duo_call takes as long as multiplying.
  * duo_explain_last finds out the rest (call/explain.c). */
 static void set_problem(duo_call *call, const product *p)
 {

@@ -57,9 +57,9 @@ static int cheapest(const duo_execution *e)
     return duo_select(e->choice, e->count, &e->conditions);
 }
 
-/* Opens the inner BLAS if the cheapest candidate is the first that needs it. That takes a thousand
- * times as long as a small product, and predictions may change: the profile may be of another BLAS,
- * or there may be none. */
+/* Opens the inner BLAS if the cheapest candidate calls it and nobody has looked for it yet. Opening
+ * takes a thousand times as long as a small product. Predictions may change then: the profile may
+ * be of another BLAS, or there may be no BLAS. */
 static bool opens_blas(const duo_execution *e)
 {
     if (e->call->program != NULL || duo_blas_library_looked()) return false;

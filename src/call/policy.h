@@ -24,7 +24,7 @@ typedef struct duo_policy {
     duo_math math;
     duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
     bool judged;               /* has duo_policy_program decided whether to call it? */
-    bool adapt;                /* are calls learned from? (adapt.h) */
+    bool adapt;                /* does the library learn from calls? (adapt.h) */
     duo_decide decide;         /* of duo_set_decide; NULL: the least predicted time decides */
     void *decide_user;
     struct duo_capture *capture; /* records calls instead of making them; or NULL (capture.h) */

@@ -86,7 +86,7 @@ double duo_batch_seconds(const duo_call *call, const duo_conditions *conditions,
            duo_batch_gathered_seconds(call, conditions);
 }
 
-/* Makes strides of lists at equal distances: these lists need not be sent. */
+/* Replaces lists of pointers at equal distances by strides: these lists need not be sent. */
 static void find_strides(duo_call *call, duo_batch *batch)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {

@@ -104,8 +104,9 @@ static double speed_up(const duo_call *call, const duo_conditions *conditions,
 }
 
 /*
- * Seconds for n of the call's elements. If they are not contiguous, each takes `gathered` seconds
- * more: they are gathered one by one, and move parts of cache lines, or whole ones.
+ * Seconds for n of the call's elements. If they are not contiguous, they take longer. The extra
+ * time is the larger of two: `gathered` seconds for each, to gather them one by one; and the time
+ * to move the rest of their cache lines.
  */
 static double elements_seconds(const duo_call *call, const known *k, double n, double gathered)
 {

@@ -149,7 +149,7 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     const double idle = idle_times(duo_multiprocessors(conditions), m, n, k, kTile * kTile);
     const bool wide_copies = !call->transa && call->m % 4 == 0 && call->operand[DUO_A].ld % 4 == 0;
     const double copied = wide_copies ? 0.0 : 1.5e-6;
-    const double deep = fmin(fmax(k / edge - 1.0, 0.0), 1.0); /* from the cube to twice its k */
+    const double deep = fmin(fmax(k / edge - 1.0, 0.0), 1.0); /* 0: k <= edge; 1: k >= 2 * edge */
     const double multiplied = (duo_curve_seconds(curve, work, 3) - launch) * fmin(idle, 1.0);
     const double moved = traffic_of(call, conditions, m, n, k);
     return launch + first + copied + (1.0 - deep) * (multiplied + moved) +

@@ -106,7 +106,7 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
     of.pitch[DUO_A] = call->transa ? 0 : call->operand[DUO_A].ld;
     of.pitch[DUO_B] = call->transb ? call->operand[DUO_B].ld : 0;
     of.pitch[DUO_C] = call->operand[DUO_C].ld;
-    of.k_whole = (algorithm->maths & DUO_SERVES_FLOAT64) != 0; /* a slab leaves C in float32 */
+    of.k_whole = (algorithm->maths & DUO_SERVES_FLOAT64) != 0; /* a slab would round C to float32 */
     of.devices = devices;
     set_shares(conditions, devices, of.share);
     of.memory_bytes = memory_bytes;

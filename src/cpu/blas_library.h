@@ -123,7 +123,7 @@ bool duo_blas_library_yields_to(duo_fortran_sgemm other);
 bool duo_blas_library_open(const char *name, const char *core, duo_blas_library *library, char *why,
                            size_t why_size);
 /* Opens an OpenBLAS again with wider kernels, if its kernels are narrower than the CPU's vectors
- * and the user has not chosen them (OPENBLAS_CORETYPE). `note` tells. */
+ * and the user has not chosen them (OPENBLAS_CORETYPE). library->note then tells what was done. */
 void duo_blas_library_widen(duo_blas_library *library);
 
 #endif

@@ -67,7 +67,7 @@ INLINE vector leaf_some(duo_operation operation, const float *x, const float *y,
     return operation == DUO_SASUM ? absolute(load_some(x, count)) : load_some(x, count);
 }
 
-/* T: a column of 8 rows, by halving. */
+/* T: the sum of a column of 8 rows, by halving. */
 INLINE vector column(duo_operation operation, const float *x, const float *y)
 {
     vector a0 = leaf(operation, x, y);
@@ -245,7 +245,7 @@ INLINE wide wide_leaf(duo_operation operation, const float *x, const float *y)
     return operation == DUO_SASUM ? (wide)((wide_bits)v & INT64_MAX) : v;
 }
 
-/* T: a column of 8 rows, by halving. */
+/* T: the sum of a column of 8 rows, by halving. */
 INLINE wide wide_column(duo_operation operation, const float *x, const float *y)
 {
     const wide a0 = wide_leaf(operation, x, y) + wide_leaf(operation, x + 64, y + 64);

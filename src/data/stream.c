@@ -288,7 +288,8 @@ static duo_status make_slots(duo_stream *s)
     return DUO_OK;
 }
 
-/* Products of the call before may still use the slots, if its C stays on the device. */
+/* Lets the copies wait for the last call's products: they may still use the slots, if that call's C
+ * stays on the device. */
 static duo_status follow_last_call(duo_stream *s)
 {
     for (int i = 0; i < s->plan->of.devices; i++) {

@@ -58,7 +58,8 @@ duo_status duo_graph_record(duo_graph *graph, duo_graph_part *part);
  * records its work on the device. It holds until a node is updated, or memory that the graph
  * touches moves. Then the next launch settles the graph again. */
 
-/* Settles the graph, if it is not settled. Calls do the work that cannot be settled. */
+/* Settles the graph, if it is not settled. Work that cannot be settled is done by calls, at each
+ * launch. */
 void duo_graph_settle(duo_graph *graph);
 
 /* Holds the memory that a settled part of the device touches (data/residency.h). False: some memory

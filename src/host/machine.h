@@ -17,9 +17,9 @@ int duo_machine_threads(void);
 /* Threads that the calling thread may use now: the same, and at most what its OpenMP setting and
  * its affinity allow. */
 int duo_machine_threads_now(void);
-/* Threads for a call of the calling thread that was told to use `asked`; 0: the default. The answer
- * is 1 in a child process, and in an OpenMP parallel region, since its other threads are at work
- * already. */
+/* Threads for a call by the calling thread. asked: the number that was set; 0: the default. The
+ * answer is 1 in a child process. It is also 1 in an OpenMP parallel region: the region's other
+ * threads are at work already. */
 int duo_machine_threads_for(int asked);
 /* Lets the calling thread run on all processors of OpenMP's places. A new thread inherits the
  * binding of its maker to one place. */

@@ -1,6 +1,6 @@
-# python.sh - the tests that NumPy, SciPy and scikit-learn install, where they reach our routines;
-# the same of PyPI's newest wheels, which bring BLAS libraries of their own; and FAISS and PyTorch,
-# which install none, on a small task.
+# python.sh - NumPy's, SciPy's and scikit-learn's installed tests, where these reach our routines.
+# Tests of PyPI's newest wheels, too: these bring BLAS libraries of their own. FAISS and PyTorch
+# install no tests: they do a small task.
 
 python=$root/usr/bin/python3 # the one that Debian's packages are for
 [[ -z $root ]] || python=$root/usr/bin/python3.11

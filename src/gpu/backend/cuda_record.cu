@@ -1,4 +1,4 @@
-/* cuda_record.cu - recorded work as CUDA graphs, by stream capture; does the caller capture? */
+/* cuda_record.cu - records work as CUDA graphs, by stream capture; tells if the caller captures. */
 #include "gpu/backend/cuda.cuh"
 
 #include <stdlib.h>

@@ -251,9 +251,9 @@ struct tile_facts {
 };
 
 /*
- * The magnitudes of a tile, as bits, which have the order of the values: the largest (NaN is larger
- * than all others); and the least nonzero one, minus 1. (0 minus 1 is the largest of all, so zeros
- * do not count.)
+ * The largest magnitude of a tile, and the least nonzero one minus 1. Both are the bits of a float:
+ * these have the same order as the values. NaN is larger than all others. 0 minus 1 is the largest
+ * of all, so zeros do not count for the least.
  */
 struct tile_range {
     uint32_t largest = 0, least = ~0u;
