@@ -292,8 +292,7 @@ static bool expect(const duo_algorithm *algorithm, const problem *p, const char 
 
 static void random_problems(void)
 {
-    const char *const asked = getenv("DUOBLAS_TEST_LONG");
-    const bool long_run = asked != NULL && strcmp(asked, "1") == 0;
+    const bool long_run = test_amount(0, 0, 1) == 1;
     test_rng rng = test_rng_for("bits");
     open_there();
     for (int k = 0; k < BITS_KINDS; k++) {

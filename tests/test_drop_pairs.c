@@ -327,9 +327,8 @@ static void end_user(user *u)
 
 static void set_calls(void)
 {
-    const char *const asked = getenv("DUOBLAS_TEST_LONG");
-    const bool longer = asked != NULL && atoi(asked) > 0;
-    calls = longer ? 2000 : UNDER_TSAN ? 5 : 12;
+    const int usual = UNDER_TSAN ? 5 : 12;
+    calls = test_amount(usual, usual, 2000);
 }
 
 static void all_pairs(void)

@@ -226,11 +226,7 @@ static void run_random(world *w, int64_t edge, int count, int launches, int kind
 }
 
 /* Of each world. */
-static int graphs_each(void)
-{
-    const char *const asked = getenv("DUOBLAS_TEST_LONG");
-    return asked != NULL && strcmp(asked, "1") == 0 ? 600 : 25;
-}
+static int graphs_each(void) { return test_amount(25, 25, 600); }
 
 static void random_graphs(void)
 {

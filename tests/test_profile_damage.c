@@ -173,7 +173,7 @@ static void refused_text(void)
         check_refused(start);
         free(start);
         const bool ends = cut < 2000 || cut + 500 > length;
-        cut += ends ? 1 : cut < alike ? 13 : 97;
+        cut += (size_t)test_amount(8, 1, 1) * (ends ? 1 : cut < alike ? 13 : 97);
     }
     free(text);
     test_folder_end();
@@ -298,7 +298,8 @@ static void mutate(char *text, size_t *length, size_t size, test_rng *rng)
 
 static void fuzz(void)
 {
-    enum { TRIALS = 4000, ROOM = 1 << 17 };
+    enum { ROOM = 1 << 17 };
+    const int trials = test_amount(400, 4000, 4000);
     static duo_profile got;
     test_folder_begin();
     char *const text = good_text();
@@ -306,7 +307,7 @@ static void fuzz(void)
     test_rng rng = test_rng_for("profile/fuzz");
     int taken = 0;
     test_case("profile/fuzz");
-    for (int trial = 0; trial < TRIALS && damaged != NULL; trial++) {
+    for (int trial = 0; trial < trials && damaged != NULL; trial++) {
         size_t length = strlen(text);
         memcpy(damaged, text, length + 1);
         for (int64_t i = test_between(&rng, 1, 4); i > 0 && length > 1; i--)
@@ -318,7 +319,7 @@ static void fuzz(void)
         } else if (!CHECK(why[0] != '\0' && strlen(why) < sizeof why, "trial %d", trial))
             break;
     }
-    CHECK(taken > 0 && taken < TRIALS, "%d of %d taken", taken, TRIALS);
+    CHECK(taken > 0 && taken < trials, "%d of %d taken", taken, trials);
     free(damaged);
     free(text);
     test_folder_end();

@@ -220,10 +220,9 @@ static uint64_t number_in(const char *name, uint64_t otherwise)
 
 static void random_programs(void)
 {
-    const char *const asked = getenv("DUOBLAS_TEST_LONG"), *const archer =
-                                                               getenv("OMP_TOOL_LIBRARIES");
-    const bool longer = asked != NULL && strcmp(asked, "1") == 0;
-    const int programs = asked != NULL && !longer ? PROGRAMS / 4 : PROGRAMS;
+    const char *const archer = getenv("OMP_TOOL_LIBRARIES");
+    const bool longer = test_amount(0, 0, 1) == 1;
+    const int programs = test_amount(PROGRAMS / 4, PROGRAMS, PROGRAMS);
     const uint64_t most = number_in("DUOBLAS_TEST_CALLS", LONG_CALLS);
     uint64_t calls = 0, first = test_seed();
     int count = 0, failed = 0;

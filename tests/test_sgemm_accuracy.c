@@ -6,6 +6,7 @@
  * DUOBLAS_TEST_LONG=1 makes twenty times the cases, and larger ones; with 0, as for sanitizers, a
  * twentieth.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,19 +17,7 @@
 #include "support/problems.h"
 #include "support/run_algorithm.h"
 
-static bool long_run(void)
-{
-    const char *const text = getenv("DUOBLAS_TEST_LONG");
-    return text != NULL && strcmp(text, "1") == 0;
-}
-
-/* For tools that make everything slow, like sanitizers. */
-static bool short_run(void) { return getenv("DUOBLAS_TEST_LONG") != NULL && !long_run(); }
-
-static int cases_of(int usual)
-{
-    return long_run() ? 20 * usual : short_run() ? usual / 20 : usual;
-}
+static int cases_of(int usual) { return test_amount(usual / 20, usual, 20 * usual); }
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -112,7 +101,7 @@ static void algorithm_bounds(void)
 {
     /* A GPU has many algorithms, each of which may take two problems of three. */
     const int cases = cases_of(test_mode_now() == MODE_GPU ? 7800 : 100 * DUO_SGEMM_KINDS);
-    const int64_t work = INT64_C(1) << (long_run() ? 23 : 20);
+    const int64_t work = INT64_C(1) << test_amount(20, 20, 23);
     static double worst[DUO_SGEMM_ALGORITHMS][DUO_SGEMM_KINDS];
     int done[DUO_SGEMM_ALGORITHMS] = {0};
     test_rng rng = test_rng_for("sgemm accuracy rows");
@@ -321,7 +310,8 @@ static void algorithm_mixed(void)
                           .extra_b = more,
                           .extra_c = more,
                           .kind = &(duo_sgemm_data){.name = mixes[i / 2].name}};
-        if (large && short_run() && p.m > 4096) { /* still several waves of blocks */
+        if (large &&
+            p.m > test_amount(4096, INT_MAX, INT_MAX)) { /* still several waves of blocks */
             p.m = p.n = 4096 + p.m % 4;
             p.k = 128 + p.k % 4;
         }

@@ -37,6 +37,13 @@ duo_path test_path(void) { return mode == MODE_CPU ? DUO_PATH_CPU : DUO_PATH_GPU
 
 uint64_t test_seed(void) { return seed; }
 
+int test_amount(int few, int usual, int many)
+{
+    const char *const asked = getenv("DUOBLAS_TEST_LONG");
+    if (asked == NULL) return usual;
+    return strcmp(asked, "1") == 0 ? many : few;
+}
+
 static void check_contract(void)
 {
     CHECK(sim_violations() == 0, "%d violations of the backend's contract", sim_violations());

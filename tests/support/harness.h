@@ -38,6 +38,10 @@ bool test_on_sim(void);   /* sim: calls of the backend are counted, and fail on 
 duo_path test_path(void); /* forces calls to the side of the mode */
 uint64_t test_seed(void); /* the number of -seed, or the usual one */
 
+/* How much of its random work a test does: `few` with DUOBLAS_TEST_LONG=0, as under sanitizers,
+ * `many` with 1, else `usual`. */
+int test_amount(int few, int usual, int many);
+
 /* Makes the process as it was at its start; in sim mode resets the simulated device and installs
  * its backend. */
 void test_reset(void);

@@ -73,10 +73,8 @@ const char *kind_name(sim_kind kind)
 
 int mishap_after(int nth, int all, int stride)
 {
-    const char *const how = getenv("DUOBLAS_TEST_LONG");
-    if (how != NULL && *how == '1') return nth + 1;
-    const int fewer = how != NULL && *how == '0' ? 8 : 1;
-    return nth < all / fewer ? nth + 1 : nth + fewer * stride;
+    const int fewer = test_amount(8, 1, 0);
+    return fewer == 0 || nth < all / fewer ? nth + 1 : nth + fewer * stride;
 }
 
 void mishap_arm(const mishap *what, int nth)
