@@ -293,7 +293,7 @@ DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
  * Timed      Calls of some 20 us or more, predicted or real, that have done all their work when
  *            they return: their output is in host memory, and no earlier output of the context is
  *            awaited on the device. No call waits longer to be timed. Tiny calls are neither timed
- *            nor predicted, as without learning.
+ *            nor predicted, with or without learning.
  * Numerics   each result is right to the same bounds, and the reductions have the same bits. Which
  *            algorithm runs may change from call to call and from run to run, and with it the last
  *            bits of sgemm.
@@ -323,8 +323,9 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  *            and after anything that waits for the context's work: duo_destroy, duo_set_device,
  *            duo_set_stream, duo_set_priority. The oldest may come earlier: when 64 are awaited, a
  *            call first waits for it.
- * Meanwhile  The program keeps the float valid until then and neither reads nor writes it, not even
- *            by another call or duo_keep. Inputs in host memory are consumed when the call returns.
+ * Meanwhile  Until then the program keeps the float valid. It neither reads nor writes it, and
+ *            passes it to no other call, such as duo_keep. Inputs in host memory are consumed when
+ *            the call returns.
  * Lost       If the device is lost, so are the awaited results: the floats keep their values, and
  *            duo_synchronize, duo_destroy and those events return DUO_ERR_LOST. A child process
  *            gets none of its parent's results.
@@ -786,7 +787,7 @@ DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t
  * Fall-back  it lies in host memory if there is no usable GPU, if the context's GPU is lost or
  *            full, or if the context's path is DUO_PATH_CPU. It counts as device memory all the
  *            same, so that a program needs only one code path (it is filled and read by duo_copy):
- *            calls on it are in order, also those of duo_set_async and of other contexts; graphs
+ *            all calls on it are in order, with duo_set_async and from other contexts, too; graphs
  *            take it; and the same arguments are refused wherever it lies. Results in it are there
  *            when the call returns, and no loss of a device touches it. A program's own kernels
  *            cannot use it, and in a stream that the program captures it is DUO_ERR_CAPTURE
@@ -960,8 +961,8 @@ DUO_API duo_status duo_release(duo_context *ctx, const void *host);
 /**
  * duo_prepare - promise that matrices in this range will be factors of many products before they
  * change. On GPUs with tensor cores for sgemm, each call first splits A and B into 16-bit parts,
- * the packed operands. Those of a prepared factor are written once, by the first product that needs
- * them, and kept.
+ * the packed operands. A prepared factor is split once, by the first product that needs its parts;
+ * they are kept.
  *
  *   address  in a kept array, or in device memory of duo_malloc or duo_adopt; not NULL. Any operand
  *            A or B that lies in the range is prepared as soon as it is used, separately for each

@@ -53,9 +53,10 @@ bool duo_blas_instance_open(duo_blas_instance *blas, const char *path, const cha
 }
 
 /*
- * Opens a copy of OpenBLAS. It chooses its kernels when it is opened, and gets those of our
- * instance. Its idle threads spin for 2^28 clock cycles, 0.13 s at 2.1 GHz, and would take
- * processors from the next benchmark. So they sleep after 2^25, 16 ms, unless the user has set it.
+ * Opens a copy of OpenBLAS. The copy chooses its kernels when it is opened: it is told to choose
+ * the kernels of our instance. Its idle threads spin for 2^28 clock cycles, 0.13 s at 2.1 GHz, and
+ * would take processors from the next benchmark. So they sleep after 2^25, 16 ms, unless the user
+ * has set it.
  */
 static bool open_copy(duo_blas_instance *blas, const duo_blas_library *inner)
 {

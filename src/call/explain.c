@@ -123,7 +123,7 @@ static void put_seconds(text_line *l, double seconds)
     put(l, "%.3g %s", seconds / units[i].one, units[i].name);
 }
 
-/* "0.35 ms on the GPU, of which 0.3 ms are transfers" */
+/* Puts a text such as "0.35 ms on the GPU, of which 0.3 ms are transfers". */
 static void put_candidate(text_line *l, const duo_candidate *c, const duo_parts *parts,
                           int64_t count)
 {
