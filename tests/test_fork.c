@@ -327,6 +327,8 @@ static int fork_at_first_call(void)
     const int ended = test_child_wait((int)pid, 10);
     pthread_join(thread, &result);
     free_known_work(&s);
+    if (ended != 0) fprintf(stderr, "the child ended with %d", ended);
+    if (result == NULL) fprintf(stderr, "the parent's values are wrong");
     return ended == 0 && result != NULL ? 0 : ended == -2 ? 2 : 1;
 }
 

@@ -345,10 +345,10 @@ static void try_all(void)
 static void look_once(void *unused)
 {
     (void)unused;
-    duo_lock(DUO_LOCK_BLAS);
+    duo_lock(DUO_LOCK_LOADER);
     if (!atomic_load_explicit(&looked, memory_order_relaxed)) try_all();
     atomic_store_explicit(&looked, true, memory_order_release);
-    duo_unlock(DUO_LOCK_BLAS);
+    duo_unlock(DUO_LOCK_LOADER);
 }
 
 bool duo_blas_library_looked(void) { return atomic_load_explicit(&looked, memory_order_acquire); }

@@ -9,6 +9,10 @@
 #ifndef DUO_LOCK_H
 #define DUO_LOCK_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A thread that holds a lock may take only locks that come after it in this list. */
 typedef enum duo_lock_name {
     DUO_LOCK_RESIDENCY, /* the regions, also while they are sent and fetched */
@@ -20,7 +24,8 @@ typedef enum duo_lock_name {
     DUO_LOCK_GRAPHS,   /* the pool of graph/graph.c */
     DUO_LOCK_TABLE,    /* the table of data/residency.c, while regions come and go */
     DUO_LOCK_PROFILE,  /* choice/profile_in_use.c */
-    DUO_LOCK_BLAS,     /* cpu/blas_library.c, while the inner BLAS is opened */
+    DUO_LOCK_LOADER,   /* while the inner BLAS or the GPU's driver is opened: the dynamic linker of
+                        * a child that was forked meanwhile might crash or hang */
     DUO_LOCK_TEAM,     /* host/team.c, while threads are made */
     DUO_LOCK_DEFERRED, /* the rings of data/deferred.c */
     DUO_LOCKS
@@ -38,5 +43,9 @@ void duo_lock_wake(duo_lock_name name);
 void duo_locks_before_fork(void);
 void duo_locks_in_parent(void);
 void duo_locks_in_child(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

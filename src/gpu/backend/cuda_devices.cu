@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/lock.h"
+
 constexpr int kMostDevices = 64;
 constexpr int kLeastCapability = 75; /* 10 * major + minor: Turing, the oldest one compiled for */
 
@@ -41,7 +43,9 @@ static bool find(void *library, Function *function, const char *name)
 static bool open_driver(int flags)
 {
     if (__atomic_load_n(&driver_ready, __ATOMIC_ACQUIRE)) return true;
+    duo_lock(DUO_LOCK_LOADER);
     void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | flags);
+    duo_unlock(DUO_LOCK_LOADER);
     if (library == nullptr) return false;
     driver_functions found;
     /* The names, with the versions that cuda.h declares. */
