@@ -3,6 +3,13 @@
 # running programs), dev (for building them) and tools.
 
 set(duo_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/duoblas")
+add_custom_target(duoblas_installed) # builds what is installed
+add_dependencies(duoblas_installed duoblas duoblas_static duoblas_blas)
+foreach(name IN ITEMS duoblas_libblas duoblas_fortran duoblas_tool)
+    if(TARGET ${name})
+        add_dependencies(duoblas_installed ${name})
+    endif()
+endforeach()
 
 install(FILES include/duoblas.h include/duoblas.hpp include/duoblas.f90
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)

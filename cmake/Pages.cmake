@@ -12,6 +12,7 @@ if(DUOBLAS_TOOL AND DUOBLAS_HELP2MAN AND NOT CMAKE_CROSSCOMPILING AND NOT DUOBLA
         COMMENT "Making the tool's manual pages"
         VERBATIM)
     add_custom_target(duoblas_pages ALL DEPENDS "${duo_pages}/duoblas.1")
+    add_dependencies(duoblas_installed duoblas_pages)
     install(DIRECTORY "${duo_pages}" DESTINATION "${CMAKE_INSTALL_MANDIR}" COMPONENT tools)
 elseif(DUOBLAS_TOOL AND NOT DUOBLAS_HELP2MAN)
     message(STATUS "No manual pages of the tool: there is no help2man"

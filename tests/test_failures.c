@@ -53,7 +53,7 @@ enum { LD_EXTRA = 3, PRODUCTS = 7 };
 static const scenario scenarios[] = {
     /* name                            operation  a     b     c   beta     m        n   k  way */
     {"ssum/pageable",                  DUO_SSUM,  HOST, HOST, HOST,  0,    0,    9001,  0, ON_GPU},
-    {"ssum/large",                     DUO_SSUM,  HOST, HOST, HOST,  0,    0, 3000001,  0, ON_GPU},
+    {"ssum/large",                     DUO_SSUM,  HOST, HOST, HOST,  0,    0,  260001,  0, ON_GPU},
     {"sasum/pinned",                   DUO_SASUM, PIN,  HOST, HOST,  0,    0,    9001,  0, ON_GPU},
     {"sdot/kept+pageable",             DUO_SDOT,  KEPT, HOST, HOST,  0,    0,    9001,  0, ON_GPU},
     {"sdot/device+kept",               DUO_SDOT,  DEV,  KEPT, HOST,  0,    0,    9001,  0, ON_GPU},
@@ -88,11 +88,11 @@ static const scenario scenarios[] = {
     {"batch/pinned-direct/b=2",        DUO_SGEMM, PIN,  PIN,  PIN,   2,   80,      28, 17, BATCH},
     {"batch/device+kept/b=-1",         DUO_SGEMM, DEV,  KEPT, HOST, -1,   37,      28, 17, BATCH},
     {"batch/kept-c/b=1",               DUO_SGEMM, HOST, DEV,  KEPT,  1,   37,      28, 17, BATCH},
-    /* C comes back in several pieces: the device can die between two of them */
-    {"batch/large/b=3",                DUO_SGEMM, HOST, HOST, HOST,  3, 1501,    1302,  2, BATCH},
-    {"sgemm/large/b=3",                DUO_SGEMM, HOST, HOST, HOST,  3, 1501,    1301,  2, ON_GPU},
-    {"sgemm/large/b=0",                DUO_SGEMM, HOST, KEPT, HOST,  0, 1501,    1301,  2, ON_GPU},
-    {"sgemm/large/kept-c/b=1",         DUO_SGEMM, HOST, HOST, KEPT,  1, 1501,    1301,  2, ON_GPU},
+    /* C comes back in four pieces: the device can die between two of them */
+    {"batch/large/b=3",                DUO_SGEMM, HOST, HOST, HOST,  3,  520,     504,  2, BATCH},
+    {"sgemm/large/b=3",                DUO_SGEMM, HOST, HOST, HOST,  3,  521,     501,  2, ON_GPU},
+    {"sgemm/large/b=0",                DUO_SGEMM, HOST, KEPT, HOST,  0,  521,     501,  2, ON_GPU},
+    {"sgemm/large/kept-c/b=1",         DUO_SGEMM, HOST, HOST, KEPT,  1,  521,     501,  2, ON_GPU},
     /* C in many tiles: the device can fail when some are at home, or have been computed */
     {"sgemm/blocks/b=0",               DUO_SGEMM, HOST, HOST, HOST,  0,  300,     280, 20, BLOCKS},
     {"sgemm/blocks/b=2",               DUO_SGEMM, HOST, HOST, HOST,  2,  300,     280, 20, BLOCKS},
@@ -113,7 +113,7 @@ typedef enum group { SMALL, LARGE, STREAMED } group;
 static group group_of(const scenario *s)
 {
     if (s->way == BLOCKS) return STREAMED;
-    return s->n > 1000000 || s->m * s->n > 1000000 ? LARGE : SMALL;
+    return s->n > 200000 || s->m * s->n > 200000 ? LARGE : SMALL;
 }
 
 /* Host images of the operands at first, and of the right output. */

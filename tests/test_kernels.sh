@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# test_kernels.sh LIBRARY SOURCE NVCC [OBJECT...] - the compiled kernels: those of every algorithm
-# keep all their data in registers on every architecture, the float32 products do no float64
-# arithmetic, and the library stays small. OBJECT.ptxas has the output of ptxas from the compilation
-# (cmake/keep-ptxas).
+# test_kernels.sh LIBRARY [OBJECT...] - the compiled kernels: those of every algorithm keep all
+# their data in registers on every architecture, and the library stays small. OBJECT.ptxas has the
+# output of ptxas from the compilation (cmake/keep-ptxas).
 set -euo pipefail
 
-library=$1 source=$2 nvcc=$3
-shift 3
+library=$1
+shift
 largest_megabytes=25
 failed=0
 
@@ -67,42 +66,6 @@ for object in "$@"; do
     fi
 done
 if [[ $algorithms -eq 0 ]]; then report FAILED "there are no objects of GPU algorithms"; fi
-
-# ---- Float64 in float32 algorithms: the SASS where it can be had, else the PTX ----
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-# Where under src/ an object was compiled from: CMake keeps the path.
-source_of() {
-    local path=${1##*/src/}
-    echo "${path%.o}"
-}
-
-is_float64() { [[ $1 == *float64* || $1 == *_f64* ]]; }
-
-for object in "$@"; do
-    algorithm=$(basename "$object" .cu.o)
-    case $algorithm in sgemm_gpu_*) ;; *) continue ;; esac
-    if is_float64 "$algorithm"; then continue; fi
-    if command -v cuobjdump >/dev/null; then
-        cuobjdump -sass "$object" >"$work/code"
-        float64='\<(DFMA|DADD|DMUL|DMMA)\>'
-    elif ! command -v "$nvcc" >/dev/null; then
-        echo "skipped: $algorithm: there is no cuobjdump and no nvcc to look for float64 with"
-        continue
-    else
-        "$nvcc" -std=c++17 -O3 -ptx -arch=compute_90a -I"$source/include" -I"$source/src" \
-            "$source/src/$(source_of "$object")" -o "$work/code"
-        float64='\.f64'
-    fi
-    found=$(grep -cE "$float64" "$work/code" || true)
-    if [[ $found != 0 ]]; then
-        report FAILED "$algorithm: float64 arithmetic, $found instructions"
-    else
-        report ok "$algorithm: no float64 arithmetic"
-    fi
-done
 
 # ---- Size ----
 

@@ -173,7 +173,7 @@ static void refused_text(void)
         check_refused(start);
         free(start);
         const bool ends = cut < 2000 || cut + 500 > length;
-        cut += (size_t)test_amount(8, 1, 1) * (ends ? 1 : cut < alike ? 13 : 97);
+        cut += (size_t)test_amount(16, 1, 1) * (ends ? 1 : cut < alike ? 13 : 97);
     }
     free(text);
     test_folder_end();
@@ -299,7 +299,7 @@ static void mutate(char *text, size_t *length, size_t size, test_rng *rng)
 static void fuzz(void)
 {
     enum { ROOM = 1 << 17 };
-    const int trials = test_amount(400, 4000, 4000);
+    const int trials = test_amount(200, 4000, 4000);
     static duo_profile got;
     test_folder_begin();
     char *const text = good_text();

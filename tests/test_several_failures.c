@@ -124,7 +124,7 @@ static void every_nth(const mishap *what, bool large)
         many_product p = product_of(&scenarios[i]);
         /* Work that dies while it runs leaves most to find out, so nearly every point is tried. */
         const bool dies = what->kind == SIM_KINDS;
-        const int stride = dies ? (large ? 9 : 1) : large ? 41 : 13;
+        const int stride = dies ? (large ? 23 : 1) : large ? 41 : 13;
         for (int nth = 1; nth < 1000; nth = mishap_after(nth, 3, stride)) {
             char name[200], how[80];
             if (!mishap_covers(what, i, nth)) continue;
@@ -182,7 +182,7 @@ static void at_any_moment(void)
     test_rng rng = test_rng_for("several_failures/moments");
     for (int i = 0; i < SCENARIOS; i++) {
         many_product p = product_of(&scenarios[i]);
-        for (int time = 0; time < 20; time++) {
+        for (int time = 0; time < test_amount(6, 8, 40); time++) {
             shot s = {.device = (int)test_between(&rng, 0, 1),
                       .microseconds = (int)test_between(&rng, 0, 8000)};
             char name[100];

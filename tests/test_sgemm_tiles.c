@@ -187,8 +187,9 @@ static void same_bits(void)
     test_rng rng = test_rng_for("bits of tiles");
     const duo_algorithm *algorithms[DUO_CANDIDATES];
     const int count = test_algorithms(DUO_SGEMM, algorithms);
+    const int products = test_amount(24, 100, 100);
     for (int r = 0; r < count; r++)
-        for (int i = 0; i < 100; i++) check_bits(algorithms[r], &rng, i % 6);
+        for (int i = 0; i < products; i++) check_bits(algorithms[r], &rng, i % 6);
 }
 
 /* Threads that do a few tiles at once must not write the same cache lines of C. */

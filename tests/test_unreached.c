@@ -12,7 +12,6 @@
 
 #include "support/child.h"
 #include "support/harness.h"
-#include "support/sanitizers.h"
 
 /* ---- The program ---- */
 
@@ -87,10 +86,6 @@ static void lacks(const char *text, const char *what)
 
 static void reasons(void)
 {
-    if (UNDER_SANITIZER) {
-        test_skip("a sanitizer wants its runtime to be loaded first");
-        return;
-    }
     const char *said = summary_of("itself");
     test_contains(said, "no BLAS call of process");
     test_contains(said, "exe calls DuoBLAS itself (duo_s");

@@ -95,7 +95,7 @@ void mishap_disarm(const mishap *what)
 
 bool mishap_covers(const mishap *what, int scenario, int nth)
 {
-    return what->row < 0 || (what->row + scenario + nth) % 2 == 0;
+    return what->row < 0 || (what->row + scenario + nth) % test_amount(4, 2, 2) == 0;
 }
 
 const char *mishap_name(const mishap *what, int nth, char text[80])

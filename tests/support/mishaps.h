@@ -32,7 +32,7 @@ void mishap_arm(const mishap *what, int nth);
 void mishap_disarm(const mishap *what);
 
 /* Does this mishap's row of the covering array have the nth point of a scenario? A point has every
- * second row. */
+ * second row, or every fourth under sanitizers. */
 bool mishap_covers(const mishap *what, int scenario, int nth);
 
 /* The end of a case's name. */
