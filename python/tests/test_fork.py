@@ -224,6 +224,8 @@ def test_explain():
 
         assert in_child(work)
         assert duoblas.explain() == ctx.explain()
+    assert duoblas.explain()["operation"] == "ssum"  # its context is closed
+    assert in_child(work)
 
 
 def test_in_turn():
