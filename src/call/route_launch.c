@@ -1,4 +1,5 @@
 /* route_launch.c - on the device, in one launch: place, launch, take the result or leave it. */
+#include <sched.h>
 #include <string.h>
 
 #include "call/execution.h"
@@ -26,6 +27,7 @@ static duo_status poll_result(const duo_resources *res, duo_result_word word, fl
         if (idle) return DUO_ERR_LOST; /* the queue had done all, and no result has come */
         const duo_status status = duo_backend_current()->idle(res->queue, &idle);
         if (status != DUO_OK) return status;
+        (void)sched_yield(); /* the driver's threads may need this processor */
     }
 }
 
