@@ -38,7 +38,7 @@ static const scenario scenarios[] = {
     {"no-links/b=1", PLACE_PAGEABLE, 1.0f, 520, 400, 3, 0, false, false},
     {"panels/pageable/b=-1", PLACE_PAGEABLE, -1.0f, 1500, 1600, 3, 0, true, true},
     {"panels/pinned/b=0", PLACE_PINNED, 0.0f, 1500, 1600, 3, 0, true, true},
-    {"blocks/b=-1", PLACE_PAGEABLE, -1.0f, 2000, 512, 150, 5 << 20, true, true},
+    {"blocks/b=-1", PLACE_PAGEABLE, -1.0f, 1500, 512, 75, 3500000, true, true},
 };
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0], DEVICES = 2 };
 
