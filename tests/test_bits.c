@@ -298,7 +298,7 @@ static void random_problems(void)
     for (int k = 0; k < BITS_KINDS; k++) {
         const char *const kind = bits_kinds[k].name;
         fill_pools(&rng, &bits_kinds[k]);
-        for (int i = 0; i < (long_run ? LONG_CASES : SHORT_CASES); i++) {
+        for (int i = 0; i < test_amount(SHORT_CASES / 3, SHORT_CASES, LONG_CASES); i++) {
             const problem p = draw_problem(&rng);
             const duo_algorithm *algorithms[DUO_CANDIDATES];
             const int found = test_algorithms(p.sum.operation, algorithms);

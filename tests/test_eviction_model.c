@@ -309,7 +309,7 @@ static void run_sequences(int first, int count, double memory_bytes, bool sim)
     }
 }
 
-static int sequences(void) { return test_amount(SEQUENCES / 5, SEQUENCES, LONG_SEQUENCES); }
+static int sequences(void) { return test_amount(SEQUENCES / 10, SEQUENCES, LONG_SEQUENCES); }
 
 /* In a child: with a cap, on a real GPU ("cap BYTES"); or with DUOBLAS_CHECK ("check"). */
 static int in_child(void)

@@ -177,7 +177,7 @@ static void algorithm_strides(void)
 static void algorithm_random(void)
 {
     test_rng rng = test_rng_for("reductions random");
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < test_amount(300, 1500, 1500); i++) {
         const duo_operation operation = operations[i % OPERATIONS];
         const bool two = operation == DUO_SDOT;
         problem p = {.sum = {operation, 0, 1, 1}};
@@ -198,7 +198,7 @@ static void algorithm_special_values(void)
     static const float special[] = {NAN,      INFINITY, -INFINITY, FLT_MAX,
                                     -FLT_MAX, 1e-40f,   -1e-40f,   -0.0f};
     test_rng rng = test_rng_for("reductions special");
-    for (int i = 0; i < 600; i++) {
+    for (int i = 0; i < test_amount(150, 600, 600); i++) {
         problem p =
             dense(operations[i % OPERATIONS], test_between(&rng, 1, 3000), i % 5, DATA_SIGNED);
         if (i % 4 == 0) p.sum.incx = test_between(&rng, 1, 3);
@@ -297,7 +297,7 @@ static void public_random(void)
 {
     test_rng rng = test_rng_for("reductions public random");
     duo_context *ctx = test_context();
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < test_amount(300, 1500, 1500); i++) {
         problem p = {.sum = {operations[i % OPERATIONS], 0, 1, 1}};
         p.sum.n = test_between(&rng, -2, i % 10 == 0 ? 70000 : 200);
         if (i % 2 == 0) {

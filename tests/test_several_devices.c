@@ -123,7 +123,7 @@ static void random_product(many_product *p, test_rng *rng)
 static void random_products(void)
 {
     test_rng rng = test_rng_for("several_devices/random");
-    for (int i = 0; i < 120; i++) {
+    for (int i = 0; i < test_amount(40, 120, 120); i++) {
         many_product p;
         random_product(&p, &rng);
         set_up(4, kAlgorithms[i % ALGORITHMS]);

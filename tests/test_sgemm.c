@@ -93,7 +93,7 @@ static void algorithm_tile_edges(void)
     const duo_algorithm *algorithms[DUO_CANDIDATES];
     const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
-        for (int i = 0; i < 240; i++) {
+        for (int i = 0; i < test_amount(60, 240, 240); i++) {
             test_problem p = random_problem(&rng);
             p.m = random_edge(&rng);
             p.n = random_edge(&rng);
@@ -208,7 +208,7 @@ static void algorithm_random(void)
     const duo_algorithm *algorithms[DUO_CANDIDATES];
     const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
-        for (int i = 0; i < 2000; i++) {
+        for (int i = 0; i < test_amount(300, 2000, 2000); i++) {
             test_problem p = random_problem(&rng);
             p.m = test_between(&rng, 1, 40);
             p.n = test_between(&rng, 1, 40);
@@ -317,7 +317,7 @@ static void public_random(void)
 {
     test_rng rng = test_rng_for("sgemm public random");
     duo_context *ctx = test_context();
-    for (int i = 0; i < 1200; i++) {
+    for (int i = 0; i < test_amount(200, 1200, 1200); i++) {
         const int64_t most = i % 20 == 0 ? 150 : 36;
         test_problem p = test_problem_random(&rng);
         p.m = test_between(&rng, 0, most);

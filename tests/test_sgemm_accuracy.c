@@ -17,7 +17,7 @@
 #include "support/problems.h"
 #include "support/run_algorithm.h"
 
-static int cases_of(int usual) { return test_amount(usual / 20, usual, 20 * usual); }
+static int cases_of(int usual) { return test_amount(usual / 40, usual, 20 * usual); }
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
