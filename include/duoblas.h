@@ -41,17 +41,17 @@
  *
  * Algorithms
  *   Each operation has a list of algorithms, some for the CPU, some for the GPU; the one with the
- *   least predicted time runs (duo_explain_last). On the CPU another BLAS does sgemm, the CPU's
- *   BLAS: OpenBLAS if there is one. The library opens an instance of its own, so that the program's
- *   use of the same BLAS is not disturbed; an OpenBLAS is copied into memory for that, which takes
- *   36 MB and some 30 ms. Only duo_warm_up() opens it, or the first product on the CPU with a size
- *   above 8; sums and smaller products never do. If the process may not write a file of that size
- *   (ulimit -f), the library uses OpenBLAS as the program finds it, with OpenBLAS's own threads. If
- *   the process may not have OpenBLAS's address space (ulimit -v, -d: 128 MiB for each thread),
- *   fewer threads multiply at once, or this library's own loops multiply. A limit that the program
- *   sets after the first product is not seen. A thread's stack may be as small as 16 KiB: work that
- *   needs more runs on another stack. If the library has its GPU side, a thread needs 28 KiB, as
- *   thread-local data of the CUDA runtime lie on its stack.
+ *   least predicted time runs (duo_explain_last). Those of sgemm on the CPU are the library's own,
+ *   and the CPU's BLAS, another library. That is opened only if it is predicted to be faster by a
+ *   tenth, if DUOBLAS_CPU_BLAS names it, or by a product in DUO_MATH_FLOAT64: OpenBLAS if there is
+ *   one. The library opens an instance of its own, so that the program's use of the same BLAS is not
+ *   disturbed; an OpenBLAS is copied into memory for that, which takes 36 MB and some 30 ms. If the
+ *   process may not write a file of that size (ulimit -f), the library uses OpenBLAS as the program
+ *   finds it, with OpenBLAS's own threads. If the process may not have OpenBLAS's address space
+ *   (ulimit -v, -d: 128 MiB for each thread), fewer threads multiply at once with it, or none. A
+ *   limit that the program sets after the first product is not seen. A thread's stack may be as
+ *   small as 16 KiB: work that needs more runs on another stack. If the library has its GPU side, a
+ *   thread needs 28 KiB, as thread-local data of the CUDA runtime lie on its stack.
  *
  * Environment (read once, at the first use; ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
@@ -167,7 +167,8 @@ typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
 
 /*
  * DUO_MATH_ACCURATE  errors no larger than those of a plain fp32 FMA chain (the default)
- * DUO_MATH_IEEE      fp32 fused multiply-add only
+ * DUO_MATH_IEEE      fp32 fused multiply-add only; on the CPU in one order of summation, with the
+ *                    same bits on every CPU (docs/numerics.md)
  * DUO_MATH_TF32      elements of matrices may be rounded to the 11 significant bits of TF32 before
  *                    they are multiplied; never unless asked for
  * DUO_MATH_FLOAT64   products and sums in float64, one rounding at the end: for ill-conditioned
@@ -262,10 +263,10 @@ DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
  *   sgemm     the Fortran function sgemm_ of that library, cast; its integers may have 32 or 64
  *             bits. NULL, the default: only the CPU's BLAS.
  *
- * It is used where it is expected to be faster than the CPU's BLAS: if it is MKL's, if there is no
- * CPU's BLAS, or if the kernels of that use narrower vectors. It is called once for the whole
- * product, from the calling thread, and computes with the threads that the program gave it:
- * duo_set_threads does not reach them. libduoblas-blas.so sets it to the function that the program
+ * It takes the place of the CPU's BLAS if it is MKL's, or if this CPU has no fused multiply-add:
+ * then the library's own products are slow. It is called once for the whole product, from the
+ * calling thread, and computes with the threads that the program gave it: duo_set_threads does not
+ * reach them. libduoblas-blas.so sets it to the function that the program
  * would have called without that library.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.

@@ -22,15 +22,15 @@ extern "C" {
     X(SGEMM, GPU, FLOAT32, sgemm_gpu_naive)                                                        \
     X(SGEMM, GPU, FLOAT32, sgemm_gpu_tiled)                                                        \
     X(SGEMM, GPU, FLOAT32, sgemm_gpu_ffma)                                                         \
-    X(SGEMM, GPU, TENSOR, sgemm_gpu_bf16x6)                                                        \
-    X(SGEMM, GPU, TENSOR, sgemm_gpu_fp16x3)                                                        \
+    X(SGEMM, GPU, ACCURATE, sgemm_gpu_bf16x6)                                                      \
+    X(SGEMM, GPU, ACCURATE, sgemm_gpu_fp16x3)                                                      \
     X(SGEMM, GPU, TF32, sgemm_gpu_fp16x1)                                                          \
     X(SGEMM, GPU, FLOAT32, sgemm_gpu_skinny)                                                       \
     X(SGEMM, GPU, FLOAT32, sgemm_gpu_rank_k)                                                       \
     X(SGEMM, GPU, FLOAT32, sgemm_gpu_gemv)                                                         \
-    X(SGEMM, GPU, TENSOR, sgemm_gpu_mma)                                                           \
-    X(SGEMM, CPU, FLOAT32, sgemm_cpu_openblas)                                                     \
-    X(SGEMM, CPU, FLOAT32, sgemm_cpu_plain)                                                        \
+    X(SGEMM, GPU, ACCURATE, sgemm_gpu_mma)                                                         \
+    X(SGEMM, CPU, FLOAT32, sgemm_cpu_ffma)                                                         \
+    X(SGEMM, CPU, ACCURATE, sgemm_cpu_openblas)                                                    \
     X(SGEMM, GPU, FLOAT64, sgemm_gpu_f64)                                                          \
     X(SGEMM, CPU, FLOAT64, sgemm_cpu_float64)                                                      \
     X(SASUM, GPU, FLOAT32, sasum_gpu_shuffle)                                                      \

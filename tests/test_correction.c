@@ -87,7 +87,7 @@ static void cost_is_corrected(void)
 {
     static const duo_algorithm_id id[DUO_CORRECTED] = {
         [DUO_CORRECTED_OPENBLAS] = DUO_sgemm_cpu_openblas,
-        [DUO_CORRECTED_PLAIN] = DUO_sgemm_cpu_plain,
+        [DUO_CORRECTED_FFMA] = DUO_sgemm_cpu_ffma,
         [DUO_CORRECTED_FLOAT64] = DUO_sgemm_cpu_float64};
     static duo_profile profile;
     profile = *duo_profile_in_use();

@@ -257,7 +257,7 @@ static void measured_first(void)
     test_case("crossover/measured-first");
     duo_crossover *const x = new_crossover(false);
     duo_case *const c = duo_crossover_add(x, DUO_SGEMM, "n x n x n", 2048);
-    duo_figure *const plain = &c->figure[DUO_SERIES_ONE + DUO_sgemm_cpu_plain];
+    duo_figure *const plain = &c->figure[DUO_SERIES_ONE + DUO_sgemm_cpu_ffma];
     duo_figure *const openblas = &c->figure[DUO_SERIES_ONE + DUO_sgemm_cpu_openblas];
     *plain = figure(1e-3);
     plain->predicted = true;
@@ -315,28 +315,6 @@ static void float64_steps(void)
         }
 }
 
-/* Our own loops are measured as far as they win; beside a good BLAS nobody needs them. */
-static void loops_that_win(void)
-{
-    duo_crossover *const x = new_crossover(false);
-    const int own = DUO_SERIES_ONE + DUO_sgemm_cpu_plain,
-              blas = DUO_SERIES_ONE + DUO_sgemm_cpu_openblas;
-    duo_case *const at = duo_crossover_add(x, DUO_SGEMM, "n x n x n", 512), *const next = at + 1;
-    test_case("crossover/loops");
-    if (duo_blas_library_get() == NULL) {
-        test_skip("there is no BLAS for the CPU");
-    } else {
-        CHECK(next->n > 512 && value_of(x, at, own) >= 0, "they have a ladder");
-        CHECK(value_of(x, next, own) < 0, "which ends at 512");
-        at->figure[own] = figure(1e-3);
-        at->figure[blas] = figure(2e-3);
-        CHECK(value_of(x, next, own) >= 0, "but not where the BLAS was slower");
-        at->figure[blas] = figure(0.5e-3);
-        CHECK(value_of(x, next, own) < 0, "or they would go on for nothing");
-    }
-    free(x);
-}
-
 /* ---- Threads ---- */
 
 static void efficiency(void)
@@ -380,7 +358,6 @@ static const test_entry tests[] = {
     {"disturbed", disturbed},
     {"measured_first", measured_first},
     {"float64_steps", float64_steps},
-    {"loops_that_win", loops_that_win},
     {"efficiency", efficiency},
     {"forks", forks},
     {NULL, NULL},

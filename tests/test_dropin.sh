@@ -141,7 +141,7 @@ for run in large 'calls 100' 'threads 100'; do
 done
 # Once it did, the product is computed by us.
 expect 0 DUOBLAS_CPU_BLAS="$work/leap.so" DUOBLAS_VERBOSE=1 LD_PRELOAD="$preload" "$client" large
-says err 'sgemm_cpu_plain'
+says err 'sgemm_cpu_ffma'
 # The drop-in itself, and files that are no library, are passed over: another is found.
 for name in "$preload" "$build/libblas/libblas.so.3" "$work/nothing.so"; do
     expect 0 DUOBLAS_CPU_BLAS="$name" DUOBLAS_VERBOSE=1 LD_PRELOAD="$preload" "$client" large
@@ -196,7 +196,13 @@ for program in scipy32 scipy64; do
 done
 # A product that is left to the program's own BLAS goes to the scipy_sgemm_ beside the caller.
 with_library scipy_mkl '' -DMKL
-expect 0 LD_PRELOAD="$preload" "$work/scipy_mkl" large
+# Here ours are made slow, by a profile.
+model=$("$tool" info | sed -n 's/^  model *//p')
+awk -v version="$("$tool" --version | awk '{ print $2 }')" -v cpu="${model%, *}" -v id="${model##*, }" '
+    /^\[/ { ours = /sgemm_cpu_ffma/ } ours && /^[0-9]/ { $3 = $3 "0" }
+    /^version/ { $0 = "version = " version } /^cpu =/ { $0 = "cpu = " cpu }
+    /^cpu_id/ { $0 = "cpu_id = " id } { print }' "$source/bench/profiles/generic.ini" >"$work/mkl.ini"
+expect 0 DUOBLAS_PROFILE="$work/mkl.ini" LD_PRELOAD="$preload" "$work/scipy_mkl" large
 says out "^its own sgemm$"
 # These names have 32-bit integers, even if the plain ones have 64.
 if [[ -e $reference64 ]]; then

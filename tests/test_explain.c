@@ -67,8 +67,8 @@ static void explain(void)
         for (int i = 0; i < d.candidates; i++) {
             const duo_candidate *const one = &d.candidate[i];
             CHECK(one->algorithm != NULL && one->predicted_seconds > 0.0, "candidate %d", i);
-            CHECK((one->side == DUO_SIDE_GPU) == (one->threads == 0), "%s: %d threads",
-                  one->algorithm, one->threads);
+            CHECK((one->side == DUO_SIDE_CPU && one->accepts != 0) == (one->threads != 0),
+                  "%s: %d threads", one->algorithm, one->threads);
             found = found || (d.algorithm != NULL && strcmp(d.algorithm, one->algorithm) == 0 &&
                               one->side == d.side && one->accepts != 0);
         }

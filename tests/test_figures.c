@@ -55,7 +55,7 @@ static duo_crossover *measured(bool quick)
     duo_crossover *const x = new_crossover(quick);
     duo_case *c = duo_crossover_add(x, DUO_SGEMM, "n x n x n", 777);
     c->figure[DUO_SERIES_ONE + DUO_sgemm_cpu_openblas] = figure(1e-3, "sgemm_cpu_openblas");
-    c->figure[DUO_SERIES_ALL + DUO_sgemm_cpu_plain] = figure(2e-3, "sgemm_cpu_plain");
+    c->figure[DUO_SERIES_ALL + DUO_sgemm_cpu_ffma] = figure(2e-3, "sgemm_cpu_ffma");
     c->figure[DUO_SERIES_ONE + DUO_sgemm_gpu_tiled] = figure(3e-3, "sgemm_gpu_tiled");
     c->figure[DUO_SERIES_GPU + DUO_PLACE_PINNED] = figure(4e-3, "sgemm_gpu_ffma");
     c->figure[DUO_SERIES_ONE + DUO_sgemm_cpu_float64] = figure(5e-3, "sgemm_cpu_float64");

@@ -428,14 +428,14 @@ static void fork_inside_blas(void)
     for (int i = 0; i < DUO_SGEMM_ALGORITHMS; i++) {
         const duo_algorithm *const algorithm = &duo_algorithm_tables[DUO_SGEMM].algorithm[i];
         if (algorithm->side != DUO_SIDE_CPU) continue;
-        const bool inside = algorithm->id != DUO_sgemm_cpu_plain;
+        const bool inside = duo_algorithm_calls_blas(algorithm->id);
         test_case("fork-inside-blas/%s", algorithm->name);
         duo_context_of(other)->running = algorithm;
         fflush(stdout);
         const pid_t pid = fork();
         if (pid == 0) {
             const bool abandoned = duo_blas_library_get() == NULL;
-            const bool plain = strcmp(algorithm_of_sgemm(ctx, &s), "sgemm_cpu_plain") == 0;
+            const bool plain = strcmp(algorithm_of_sgemm(ctx, &s), "sgemm_cpu_ffma") == 0;
             const bool float64 = duo_set_math(ctx, DUO_MATH_FLOAT64) == DUO_OK && all_four(ctx, &s);
             _exit(abandoned == inside && plain == (inside || !serves) && float64 ? 0 : 1);
         }

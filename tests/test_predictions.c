@@ -85,7 +85,7 @@ static void shapes_on_the_cpu(void)
     for (int i = 0; i < 3; i++) {
         const duo_profile *const p = duo_profile_built_in(names[i]);
         for (int which = 0; which < 2; which++) {
-            const duo_algorithm_id id = which == 0 ? DUO_sgemm_cpu_openblas : DUO_sgemm_cpu_plain;
+            const duo_algorithm_id id = which == 0 ? DUO_sgemm_cpu_openblas : DUO_sgemm_cpu_ffma;
             const duo_curve *const curve = &p->curve[id];
             test_case("shapes/cubes-are-the-curve/%s/%s", names[i], duo_algorithm_name(id));
             for (int j = 0; j < curve->count; j++) {
@@ -97,37 +97,17 @@ static void shapes_on_the_cpu(void)
         }
     }
 
-    /* An unmeasured figure of the plain algorithm does not beat measured ones of OpenBLAS, even
-     * from a disturbed machine. */
-    test_case("shapes/plain/beyond-its-curve");
-    static duo_profile disturbed;
-    disturbed = *generic;
-    for (int i = 0; i < disturbed.curve[DUO_sgemm_cpu_openblas].count; i++)
-        if (disturbed.curve[DUO_sgemm_cpu_openblas].size[i] > 512.0)
-            disturbed.curve[DUO_sgemm_cpu_openblas].seconds[i] *= 15.0;
-    for (int64_t edge = 520; edge < 10000; edge += edge / 3) {
-        const double plain =
-            cpu_cost(DUO_sgemm_cpu_plain, &disturbed, edge, edge, edge, 1, &threads);
-        const double openblas =
-            cpu_cost(DUO_sgemm_cpu_openblas, &disturbed, edge, edge, edge, 1, &threads);
-        CHECK(plain >= openblas, "edge %d: %g s, OpenBLAS %g", (int)edge, plain, openblas);
-    }
-
-    /* A tile of the plain algorithm has up to 64 rows, and is for one thread. */
-    test_case("shapes/plain/1x1x1000000");
-    const double dot = cpu_cost(DUO_sgemm_cpu_plain, generic, 1, 1, 1000000, 16, &threads);
-    CHECK(dot > 4e-3 && dot < 0.1 && threads == 1, "%g s on %d threads", dot, threads);
-    test_case("shapes/plain/tiles");
+    /* Threads are worth DUO_FFMA_PIECE_WORK multiplications each. */
+    test_case("shapes/ffma/pieces");
     new_machine(1e-3, 1.0);
     machine.fork_seconds = 0.0;
-    CHECK(test_close(cpu_cost(DUO_sgemm_cpu_plain, &machine, 64, 32, 1000, 4, &threads), 1e-3,
-                     1e-6) &&
+    CHECK(test_close(cpu_cost(DUO_sgemm_cpu_ffma, &machine, 40, 40, 40, 4, &threads), 1e-3, 1e-6) &&
               threads == 1,
-          "%d threads for a tile", threads);
-    CHECK(test_close(cpu_cost(DUO_sgemm_cpu_plain, &machine, 192, 32, 1000, 2, &threads),
-                     2e-3 / 3.0, 1e-6) &&
-              threads == 2,
-          "three tiles in two rounds, %d threads", threads);
+          "%d threads for one piece", threads);
+    CHECK(
+        test_close(cpu_cost(DUO_sgemm_cpu_ffma, &machine, 50, 50, 50, 4, &threads), 0.5e-3, 1e-6) &&
+            threads == 2,
+        "%d threads for two", threads);
 
     /* As many threads as pieces, and in whole rounds. */
     test_case("shapes/openblas/pieces");

@@ -111,7 +111,7 @@ static void parts(void)
     test_case("profile/parts/all");
     CHECK(duo_profile_write(good_profile(), path, why, sizeof why), "%s", why);
     check_in_use(settings, path,
-                 "|cpu_openblas=own cpu_plain=own cpu_lanes=own gpu_tiled=own corrected=own "
+                 "|cpu_openblas=own cpu_ffma=own cpu_lanes=own gpu_tiled=own corrected=own "
                  "link=own measured=2");
 
     test_case("profile/parts/another-blas");
@@ -120,7 +120,7 @@ static void parts(void)
     CHECK(duo_profile_write(&p, path, why, sizeof why), "%s", why);
     check_in_use(
         settings, path,
-        "|cpu_openblas=other cpu_plain=own cpu_lanes=own gpu_tiled=own corrected=not link=own "
+        "|cpu_openblas=other cpu_ffma=own cpu_lanes=own gpu_tiled=own corrected=not link=own "
         "measured=1");
     check_in_use(settings, path,
                  "; sgemm on the CPU from built-in generic, as it was measured with "
@@ -134,7 +134,7 @@ static void parts(void)
     snprintf(scaled, sizeof scaled, "; what several threads take is scaled, from %d to ",
              p.threads);
     check_in_use(settings, path, scaled);
-    check_in_use(settings, path, "|cpu_openblas=own cpu_plain=own");
+    check_in_use(settings, path, "|cpu_openblas=own cpu_ffma=own");
 
     check_in_use(settings, path, "named by DUOBLAS_PROFILE; what several threads"); /* quiet */
 
@@ -149,7 +149,7 @@ static void parts(void)
     check_in_use(settings, path, "; sgemm, sasum, sdot on the CPU from built-in generic");
     check_in_use(settings, path, "; GPU part: built-in h100");
     check_in_use(settings, path,
-                 "|cpu_openblas=other cpu_plain=other cpu_lanes=own gpu_tiled=other corrected=not "
+                 "|cpu_openblas=other cpu_ffma=other cpu_lanes=own gpu_tiled=other corrected=not "
                  "link=other measured=1");
 
     test_case("profile/parts/built-in");

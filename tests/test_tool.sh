@@ -22,7 +22,7 @@ says out 'in use +(built-in|/)'
 # explain: every algorithm, one winner
 expect 0 explain sgemm 4096 4096 4096 --resident a,b --transpose nt
 for algorithm in sgemm_gpu_naive sgemm_gpu_tiled sgemm_gpu_ffma sgemm_gpu_skinny sgemm_gpu_rank_k \
-    sgemm_gpu_gemv sgemm_cpu_openblas sgemm_cpu_plain; do
+    sgemm_gpu_gemv sgemm_cpu_openblas sgemm_cpu_ffma; do
     says out "$algorithm"
 done
 says out '<-'
@@ -347,7 +347,7 @@ says err 'interrupted; no file was written'
 expect 0 bench sgemm -n 64 -s 32x16x8 --quick --transpose tn
 says out '^(Machine quiet|NOISY): '
 says out '^sgemm 32 x 16 x 8 tn$'
-says out 'sgemm_cpu_plain'
+says out 'sgemm_cpu_ffma'
 # Against float64 a product of 64 steps errs by some 10^-7; all are products of the same operands.
 expect 0 bench sgemm -s 64x48x64 --quick --csv --side cpu --math ieee --transpose nt
 checks=$((checks + 1))
@@ -415,8 +415,8 @@ says out '^sdot,condition 1e8,3000,100,cpu_lanes,0\.[0-9]+,0\.'
 
 # Products: our algorithms keep the bound on all data, and get the exact ones exactly.
 expect 0 bench accuracy sgemm -n 40 -s 33x20x64 --csv --transpose tn
-says out '^subnormal A,33,20,64,tn,sgemm_cpu_plain,'
-says out '^integers,40,40,40,tn,sgemm_cpu_plain,0,0,0,0,0$'
+says out '^subnormal A,33,20,64,tn,sgemm_cpu_ffma,'
+says out '^integers,40,40,40,tn,sgemm_cpu_ffma,0,0,0,0,0$'
 checks=$((checks + 1))
 awk -F, '/^#/ { next }
     !head { head = NF; next }

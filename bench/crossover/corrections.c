@@ -20,7 +20,7 @@ static const struct {
     int fine_layouts;
 } kCorrected[DUO_CORRECTED] = {
     {DUO_CORRECTED_OPENBLAS, DUO_sgemm_cpu_openblas, DUO_CORRECTION_LAYOUTS},
-    {DUO_CORRECTED_PLAIN, DUO_sgemm_cpu_plain, 1},
+    {DUO_CORRECTED_FFMA, DUO_sgemm_cpu_ffma, 1},
     {DUO_CORRECTED_FLOAT64, DUO_sgemm_cpu_float64, 1},
 };
 

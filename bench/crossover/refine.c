@@ -139,7 +139,7 @@ static bool counts(const duo_case *c, int series)
     const int id = series >= DUO_SERIES_ALL ? series - DUO_SERIES_ALL : series - DUO_SERIES_ONE;
     return duo_algorithm_operation((duo_algorithm_id)id) == c->problem.operation &&
            duo_algorithm_serves(duo_algorithm_of((duo_algorithm_id)id), DUO_CROSSOVER_MATH) &&
-           id != DUO_sgemm_gpu_naive && id != DUO_sgemm_cpu_plain;
+           id != DUO_sgemm_gpu_naive;
 }
 
 static void refine_curve(const duo_crossover *x, int series, list *l)

@@ -10,42 +10,22 @@ static bool is_square(const duo_case *c)
     return c->problem.operation != DUO_SGEMM || strcmp(c->family, "n x n x n") == 0;
 }
 
-/* Does the algorithm serve only for comparison, or as a substitute? */
+/* Does the algorithm serve only for comparison? */
 static bool is_stopgap(const duo_algorithm *algorithm)
 {
-    return algorithm->id == DUO_sgemm_gpu_naive ||
-           (algorithm->id == DUO_sgemm_cpu_plain && duo_blas_library_get() != NULL);
+    return algorithm->id == DUO_sgemm_gpu_naive;
 }
 
-/* The largest size that is measured. Algorithms for comparison, or substitutes, need no large
- * ones. */
+/* The largest size that is measured. Algorithms for comparison need no large ones. */
 static double longest_ladder(const duo_algorithm *algorithm)
 {
-    if (algorithm->id == DUO_sgemm_gpu_naive) return 4096.0;
-    if (algorithm->id == DUO_sgemm_cpu_plain)
-        return duo_blas_library_get() != NULL ? 512.0 : 4096.0;
-    return (double)INFINITY;
-}
-
-/* Was the CPU's BLAS slower than our own loops at the size before? Then our loops are no
- * substitute. */
-static bool blas_lost(const duo_crossover *x, const duo_case *c, const duo_algorithm *algorithm)
-{
-    const duo_case *const before = c - 1;
-    if (algorithm->id != DUO_sgemm_cpu_plain || before < x->item ||
-        before->problem.operation != DUO_SGEMM || strcmp(before->family, c->family) != 0)
-        return false;
-    const duo_figure *const own = &before->figure[DUO_SERIES_ONE + (int)DUO_sgemm_cpu_plain];
-    const duo_figure *const blas = &before->figure[DUO_SERIES_ONE + (int)DUO_sgemm_cpu_openblas];
-    return duo_figure_measured(own) && duo_figure_measured(blas) &&
-           own->median_seconds < blas->median_seconds;
+    return is_stopgap(algorithm) ? 4096.0 : (double)INFINITY;
 }
 
 /* The thin families need only the algorithms that may win there. */
-static bool belongs(const duo_crossover *x, const duo_case *c, const duo_algorithm *algorithm)
+static bool belongs(const duo_case *c, const duo_algorithm *algorithm)
 {
-    if (duo_problem_size(&c->problem) > longest_ladder(algorithm) && !blas_lost(x, c, algorithm))
-        return false;
+    if (duo_problem_size(&c->problem) > longest_ladder(algorithm)) return false;
     return is_square(c) || (algorithm->side == DUO_SIDE_CPU && !is_stopgap(algorithm));
 }
 
@@ -109,7 +89,7 @@ int duo_crossover_sources(const duo_crossover *x, const duo_case *c,
     for (int i = 0; i < table.count; i++) {
         const duo_algorithm *const algorithm = &table.algorithm[i];
         const int one = DUO_SERIES_ONE + (int)algorithm->id;
-        if (!belongs(x, c, algorithm)) continue;
+        if (!belongs(c, algorithm)) continue;
         if (algorithm->side == DUO_SIDE_CPU) {
             add_source(x, c, duo_cpu_implementation(algorithm, 1, host), one, source, &count);
             if (x->threads > 1)

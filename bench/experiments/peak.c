@@ -5,14 +5,15 @@
 
 /* ---- The units of each algorithm ---- */
 
-/* The number of 16-bit products on tensor cores for one float32 product. If an algorithm for TENSOR
- * or TF32 has no line here, this does not compile. */
+/* The number of 16-bit products on tensor cores for one float32 product. If an algorithm for
+ * ACCURATE or TF32 has no line here, this does not compile. */
 enum {
 #define PRODUCTS_OF_SCHEME(name, planes, products, stage_k, cluster)                               \
     PRODUCTS_sgemm_gpu_##name = (products),
     DUO_SCHEME_LIST(PRODUCTS_OF_SCHEME)
 #undef PRODUCTS_OF_SCHEME
-        PRODUCTS_sgemm_gpu_mma = PRODUCTS_sgemm_gpu_fp16x3
+        PRODUCTS_sgemm_gpu_mma = PRODUCTS_sgemm_gpu_fp16x3,
+    PRODUCTS_sgemm_cpu_openblas = 1 /* not asked for: it runs on no GPU */
 };
 
 typedef enum unit { FP32_LANES, TENSOR_16_BIT, TENSOR_FLOAT64 } unit;
@@ -26,7 +27,7 @@ typedef struct work {
     {                                                                                              \
         FP32_LANES, 1                                                                              \
     }
-#define WORK_TENSOR(name)                                                                          \
+#define WORK_ACCURATE(name)                                                                        \
     {                                                                                              \
         TENSOR_16_BIT, PRODUCTS_##name                                                             \
     }

@@ -14,6 +14,7 @@
 #include "choice/profile_in_use.h"
 #include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
+#include "cpu/kernels.h"
 #include "cpu/lanes.h"
 #include "gpu/backend/backend.h"
 #include "gpu/backend/devices.h"
@@ -53,10 +54,11 @@ static void print_blas(void)
     const duo_blas_library *const blas = duo_blas_library_get();
     printf("\nThe CPU's BLAS (for sgemm)\n");
     if (blas == NULL) {
-        printf("  none: %s\n"
-               "  WARNING: sgemm runs on sgemm_cpu_plain, several times slower than OpenBLAS.\n"
-               "           Remedy: apt install libopenblas0-openmp, or DUOBLAS_CPU_BLAS=FILE.\n",
-               duo_blas_library_why());
+        printf("  none: %s\n", duo_blas_library_why());
+        if (duo_ffma_is_slow())
+            printf(
+                "  WARNING: this CPU has no fused multiply-add: sgemm is slow without a BLAS.\n"
+                "           Remedy: apt install libopenblas0-openmp, or DUOBLAS_CPU_BLAS=FILE.\n");
         return;
     }
     printf("  library        %s\n", blas->path);

@@ -106,7 +106,7 @@ const char *duo_text_blas(char *text, size_t size)
 {
     const duo_blas_library *const blas = duo_blas_library_get();
     if (blas == NULL)
-        snprintf(text, size, "none found (sgemm runs on sgemm_cpu_plain)");
+        snprintf(text, size, "none found");
     else
         (void)duo_text_blas_says(blas->config[0] != '\0' ? blas->config : blas->path, blas->core,
                                  text, size);

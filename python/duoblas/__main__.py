@@ -12,9 +12,6 @@ from ._info import Info
 def _print(facts: Info) -> None:
     print(f"DuoBLAS {facts['version']}\n  library        {facts['library']}")
     print(f"  sgemm on CPU   {facts['cpu_sgemm']}, {facts['cpu_threads']} threads")
-    if facts["cpu_sgemm"] == "sgemm_cpu_plain":
-        print("  WARNING: there is no BLAS for the CPU: sgemm takes several times as long there.\n"
-              "  Remedy: pip install scipy-openblas32, or DUOBLAS_CPU_BLAS=FILE.")
     if not facts["devices"]:
         print("  GPU            none")
     for number, d in enumerate(facts["devices"]):

@@ -33,7 +33,7 @@ class Info(TypedDict):
 
     version: str  # of the library
     library: str
-    cpu_sgemm: str  # the algorithm of products on the CPU; sgemm_cpu_plain: there is no BLAS
+    cpu_sgemm: str  # the algorithm of products on the CPU
     cpu_threads: int
     devices: list[Device]
     environment: dict[str, str]

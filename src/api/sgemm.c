@@ -2,6 +2,7 @@
 #include "api/describe.h"
 #include "call/capture.h"
 #include "call/execute.h"
+#include "cpu/ffma.h"
 #include "cpu/kernels.h"
 #include "data/residency.h"
 #include "host/stack.h"
@@ -85,24 +86,41 @@ static bool near_registered(const product *p)
                          near(p->b, p->b_rows, p->b_columns, p->ldb)));
 }
 
-/* Multiplies by loops that need no library. */
-static void run_in_loops(duo_context *ctx, const product *p)
+/* Multiplies without a duo_call. */
+static void run_ffma(duo_context *ctx, const product *p)
 {
+    duo_product tiny = {.transa = p->transa,
+                        .transb = p->transb,
+                        .m = p->m,
+                        .n = p->n,
+                        .k = p->k,
+                        .alpha = p->alpha,
+                        .beta = p->beta,
+                        .a = p->a,
+                        .b = p->b,
+                        .c = p->c,
+                        .lda = p->lda,
+                        .ldb = p->ldb,
+                        .ldc = p->ldc};
     ctx->last.tiny = true;
-    ctx->last.algorithm = duo_algorithm_of(DUO_sgemm_cpu_plain);
+    ctx->last.algorithm = duo_algorithm_of(DUO_sgemm_cpu_ffma);
     set_problem(&ctx->last.call, p);
-    duo_sgemm_loops(p->transa, p->transb, p->m, p->n, p->k, p->alpha, p->a, p->lda, p->b, p->ldb,
-                    p->beta, p->c, p->ldc);
+    duo_ffma_multiply(&tiny);
 }
 
+/* The largest size that needs no more stack than any thread has. */
+enum { TINIEST = 8 };
+
 /* False: the algorithm declined, and nothing was written. */
-static bool run_tiny(duo_context *ctx, const product *p)
+static bool run_tiny(duo_context *ctx, const product *p, int64_t size)
 {
-    if (p->reads && duo_sgemm_suits_loops(p->m, p->n, p->k)) {
-        run_in_loops(ctx, p);
+    if (size > TINIEST && duo_stack_is_small()) return false;
+    const bool ffma =
+        size <= TINIEST || ctx->policy.tiny_algorithm[DUO_SGEMM]->id == DUO_sgemm_cpu_ffma;
+    if (p->reads && ffma) {
+        run_ffma(ctx, p);
         return true;
     }
-    if (duo_stack_is_small()) return false;
     const duo_fortran_sgemm program = duo_policy_program(&ctx->policy);
     ctx->last.tiny = true;
     ctx->last.algorithm = ctx->policy.tiny_algorithm[DUO_SGEMM];
@@ -132,7 +150,8 @@ static bool ran_tiny(duo_context *ctx, const product *p)
 {
     const int64_t size = largest_size(p);
     do {
-        if (size <= ctx->policy.tiny[DUO_SGEMM]) return !near_registered(p) && run_tiny(ctx, p);
+        if (size <= ctx->policy.tiny[DUO_SGEMM])
+            return !near_registered(p) && run_tiny(ctx, p, size);
     } while (duo_policy_settle(&ctx->policy, &ctx->resources, DUO_SGEMM, size));
     return false;
 }

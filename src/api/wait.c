@@ -8,6 +8,7 @@
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
+#include "host/scratch.h"
 #include "host/stack.h"
 #include "host/team.h"
 
@@ -45,7 +46,7 @@ static void warm_up(void *user)
 {
     duo_context *const ctx = user;
     duo_resources *const res = &ctx->resources;
-    (void)duo_blas_library_get();
+    if (duo_blas_library_asked()) (void)duo_blas_library_get();
     duo_team_warm_up(duo_machine_threads_for(res->threads));
     if (ctx->policy.path == DUO_PATH_CPU || duo_context_open(ctx) != DUO_OK) return;
     if (duo_backend_current()->load(res->device) != DUO_OK)
@@ -93,5 +94,6 @@ duo_status duo_trim(duo_context *given)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     duo_resources_trim(&ctx->resources);
+    duo_scratch_trim();
     return DUO_OK;
 }

@@ -57,14 +57,19 @@ static int cheapest(const duo_execution *e)
     return duo_select(e->choice, e->count, &e->conditions);
 }
 
-/* Opens the inner BLAS if the cheapest candidate calls it and nobody has looked for it yet. Opening
- * takes a thousand times as long as a small product. Predictions may change then: the profile may
- * be of another BLAS, or there may be no BLAS. */
+/* Opens the inner BLAS if the cheapest candidate calls it, or would run on the CPU in place of the
+ * one that the user has named, and nobody has looked for it yet. Opening takes a thousand times as
+ * long as a small product. Predictions may change then: the profile may be of another BLAS, or
+ * there may be no BLAS. */
 static bool opens_blas(const duo_execution *e)
 {
     if (e->call->program != NULL || duo_blas_library_looked()) return false;
     const int best = cheapest(e);
-    if (best < 0 || !duo_algorithm_calls_blas(e->choice[best].algorithm->id)) return false;
+    if (best < 0) return false;
+    const duo_algorithm *const algorithm = e->choice[best].algorithm;
+    const bool instead = duo_blas_library_asked() && algorithm->side == DUO_SIDE_CPU &&
+                         e->call->operation == DUO_SGEMM;
+    if (!instead && !duo_algorithm_calls_blas(algorithm->id)) return false;
     (void)duo_blas_library_get();
     return true;
 }

@@ -63,10 +63,10 @@ static const int64_t kMost[DUO_OPERATIONS] = {LARGEST_EDGE, LARGEST_LENGTH, LARG
                                               LARGEST_LENGTH};
 
 /*
- * The limits before anything was predicted: a product that needs no inner BLAS, and one block of a
- * sum. A CPU takes tenths of a microsecond for these; a GPU takes microseconds to begin.
+ * The limits before anything was predicted: a product of a few hundred multiplications, and one
+ * block of a sum. A CPU takes tenths of a microsecond for these; a GPU takes microseconds to begin.
  */
-static const int64_t kFirstEdge = DUO_SGEMM_LOOPS_EDGE, kFirstLength = 1024;
+static const int64_t kFirstEdge = 8, kFirstLength = 1024;
 
 static int64_t first_limit(duo_operation operation)
 {
@@ -76,7 +76,7 @@ static int64_t first_limit(duo_operation operation)
 /* The CPU's algorithm that does what is below the first limit. */
 static const duo_algorithm *first_algorithm(duo_operation operation)
 {
-    static const duo_algorithm_id id[DUO_OPERATIONS] = {[DUO_SGEMM] = DUO_sgemm_cpu_plain,
+    static const duo_algorithm_id id[DUO_OPERATIONS] = {[DUO_SGEMM] = DUO_sgemm_cpu_ffma,
                                                         [DUO_SASUM] = DUO_sasum_cpu_lanes,
                                                         [DUO_SSUM] = DUO_ssum_cpu_lanes,
                                                         [DUO_SDOT] = DUO_sdot_cpu_lanes};

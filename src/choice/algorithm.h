@@ -15,7 +15,8 @@
 /* The maths that an algorithm serves, a bit for each. */
 enum {
     DUO_SERVES_FLOAT32 = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_IEEE | 1 << DUO_MATH_TF32,
-    DUO_SERVES_TENSOR = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_TF32, /* accurate, but not fp32 */
+    /* It keeps the bounds of float32, but not the order of summation of DUO_MATH_IEEE. */
+    DUO_SERVES_ACCURATE = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_TF32,
     DUO_SERVES_TF32 = 1 << DUO_MATH_TF32, /* rounds its operands: only on request */
     DUO_SERVES_FLOAT64 = 1 << DUO_MATH_FLOAT64
 };

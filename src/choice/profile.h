@@ -29,7 +29,7 @@ typedef struct duo_measured {
 /* The algorithms with corrected costs, each on one thread and on the profile's `threads`. */
 typedef enum duo_corrected {
     DUO_CORRECTED_OPENBLAS,
-    DUO_CORRECTED_PLAIN,
+    DUO_CORRECTED_FFMA,
     DUO_CORRECTED_FLOAT64,
     DUO_CORRECTED
 } duo_corrected;

@@ -191,7 +191,7 @@ static void forget_corrections(duo_profile *p)
     const bool blas = p->curve[DUO_sgemm_cpu_openblas].count > 0;
     const bool curve[DUO_CORRECTED] = {
         [DUO_CORRECTED_OPENBLAS] = blas,
-        [DUO_CORRECTED_PLAIN] = p->curve[DUO_sgemm_cpu_plain].count > 0,
+        [DUO_CORRECTED_FFMA] = p->curve[DUO_sgemm_cpu_ffma].count > 0,
         [DUO_CORRECTED_FLOAT64] = blas || p->curve[DUO_sgemm_cpu_float64].count > 0};
     for (int i = 0; i < DUO_CORRECTED; i++)
         for (int t = 0; t < DUO_CORRECTED_THREADS; t++) p->correction[i][t].measured &= curve[i];

@@ -69,7 +69,7 @@ const char *const duo_curve_sections[DUO_CURVE_SECTIONS] = {
 
 const char *const duo_correction_sections[DUO_CORRECTED][DUO_CORRECTED_THREADS] = {
     [DUO_CORRECTED_OPENBLAS] = {"correction one thread", "correction all threads"},
-    [DUO_CORRECTED_PLAIN] = {"correction plain one thread", "correction plain all threads"},
+    [DUO_CORRECTED_FFMA] = {"correction ffma one thread", "correction ffma all threads"},
     [DUO_CORRECTED_FLOAT64] = {"correction float64 one thread", "correction float64 all threads"}};
 
 /* ---- Corrections ---- */

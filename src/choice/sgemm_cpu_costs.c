@@ -185,7 +185,6 @@ static double cpu_seconds(job (*job_of)(const duo_call *, const duo_conditions *
 static bool has_blas(const duo_call *call, const duo_conditions *conditions)
 {
     (void)conditions;
-    if (duo_sgemm_suits_loops(call->m, call->n, call->k)) return false; /* loops do these */
     for (int i = 0; i < DUO_OPERANDS; i++)
         if (call->operand[i].ld > DUO_BLAS_LARGEST_LD) return false;
     return call->program != NULL || !duo_blas_library_looked() || duo_blas_library_seen() != NULL;
@@ -242,29 +241,26 @@ static job openblas_job(const duo_call *call, const duo_conditions *conditions)
                  duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_openblas], work, 3)};
 }
 
-/* Every tile of the plain algorithm does 64 rows, empty ones too: `work` is the work of a cube with
- * the same cost of empty rows. */
-static job plain_job(const duo_call *call, const duo_conditions *conditions)
+/* Operands are packed about once, however C is shared out. */
+static job ffma_job(const duo_call *call, const duo_conditions *conditions)
 {
-    const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    const double cube = cbrt(m * n * k);
-    const double down = tiles_on(m, DUO_PLAIN_ROWS), across = tiles_on(n, DUO_PLAIN_COLUMNS);
-    const double cube_down = tiles_on(cube, DUO_PLAIN_ROWS);
-    const sharing s = {.work = down * n * k / (cube_down / cube),
-                       .cube = cube,
-                       .down = down,
-                       .across = across,
-                       .cube_down = cube_down,
-                       .cube_across = tiles_on(cube, DUO_PLAIN_COLUMNS),
-                       .pieces = down * across,
-                       .pack = 8.0, /* an estimate: plain C packs slower than OpenBLAS */
-                       .touch = 8.0};
-    return (job){s, duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_plain], s.work, 3)};
+    const double work = work_of(call), pieces = floor(work / DUO_FFMA_PIECE_WORK) + 1.0;
+    const sharing s = {.work = work,
+                       .cube = cbrt(work),
+                       .down = 1.0,
+                       .across = 1.0,
+                       .cube_down = 1.0,
+                       .cube_across = 1.0,
+                       .pieces = smaller(pieces, (double)conditions->threads),
+                       .pack = 1.0, /* estimates: as of sgemm_cpu_openblas, which packs more */
+                       .touch = 2.0};
+    return (job){s, duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_ffma], work, 3)};
 }
 
 /* Relative to the float32 algorithm's time: a vector holds half as many float64, and operands are
- * copied first. An estimate; 2.3 was measured at n = 1024 (commit 9a65f8f). */
-static const double kCpuFloat64Times = 2.2;
+ * copied first. An estimate; 2.3 was measured at n = 1024 (commit 9a65f8f). Without a dgemm a plain
+ * loop multiplies. */
+static const double kCpuFloat64Times = 2.2, kPlainFloat64Times = 12.0;
 
 /* The tiles of sgemm_cpu_openblas, cut again if they are large; k stays whole. */
 static job float64_job(const duo_call *call, const duo_conditions *conditions)
@@ -272,7 +268,6 @@ static job float64_job(const duo_call *call, const duo_conditions *conditions)
     const duo_blas_library *const library = duo_blas_library_seen();
     const bool dgemm = !duo_blas_library_looked() || (library != NULL && library->dgemm != NULL);
     const duo_algorithm_id own = DUO_sgemm_cpu_float64;
-    const duo_algorithm_id float32 = dgemm ? DUO_sgemm_cpu_openblas : DUO_sgemm_cpu_plain;
     const duo_tiles t = duo_sgemm_tiles(call->m, call->n, call->k);
     const int64_t rows = t.rows < DUO_FLOAT64_EDGE ? t.rows : DUO_FLOAT64_EDGE;
     const int64_t columns = t.columns < DUO_FLOAT64_EDGE ? t.columns : DUO_FLOAT64_EDGE;
@@ -288,31 +283,28 @@ static job float64_job(const duo_call *call, const duo_conditions *conditions)
                  .touch = 16.0};
     s.pieces = s.down * s.across;
     const duo_curve *const curve = conditions->profile->curve;
-    const double multiply = curve[own].count > 0
-                                ? duo_curve_seconds(&curve[own], work, 3)
-                                : kCpuFloat64Times * duo_curve_seconds(&curve[float32], work, 3);
+    const double multiply =
+        curve[own].count > 0 ? duo_curve_seconds(&curve[own], work, 3)
+        : dgemm ? kCpuFloat64Times * duo_curve_seconds(&curve[DUO_sgemm_cpu_openblas], work, 3)
+                : kPlainFloat64Times * duo_curve_seconds(&curve[DUO_sgemm_cpu_ffma], work, 3);
     return (job){s, multiply};
 }
 
 /* ---- Costs ---- */
 
+/* An estimate: fused multiply-adds in software take as many times as long. */
+static const double kInSoftware = 50.0;
+
+double duo_sgemm_cpu_ffma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
+{
+    const double seconds = cpu_seconds(ffma_job, call, conditions, DUO_CORRECTED_FFMA, threads);
+    return duo_ffma_is_slow() ? kInSoftware * seconds : seconds;
+}
+
 double duo_sgemm_cpu_openblas_cost(const duo_call *call, const duo_conditions *conditions,
                                    int *threads)
 {
     return cpu_seconds(openblas_job, call, conditions, DUO_CORRECTED_OPENBLAS, threads);
-}
-
-/* If there is a BLAS, this is measured only as far as it may win; beyond that it must not win. */
-double duo_sgemm_cpu_plain_cost(const duo_call *call, const duo_conditions *conditions,
-                                int *threads)
-{
-    const duo_curve *const curve = conditions->profile->curve;
-    const double own = cpu_seconds(plain_job, call, conditions, DUO_CORRECTED_PLAIN, threads);
-    int other;
-    return duo_curve_ends_before(&curve[DUO_sgemm_cpu_plain], &curve[DUO_sgemm_cpu_openblas],
-                                 work_of(call), 3)
-               ? larger(own, duo_sgemm_cpu_openblas_cost(call, conditions, &other))
-               : own;
 }
 
 double duo_sgemm_cpu_float64_cost(const duo_call *call, const duo_conditions *conditions,
@@ -325,19 +317,27 @@ double duo_sgemm_cpu_uncorrected(duo_corrected algorithm, const duo_call *call,
                                  const duo_conditions *conditions)
 {
     const job j = algorithm == DUO_CORRECTED_OPENBLAS ? openblas_job(call, conditions)
-                  : algorithm == DUO_CORRECTED_PLAIN  ? plain_job(call, conditions)
+                  : algorithm == DUO_CORRECTED_FFMA   ? ffma_job(call, conditions)
                                                       : float64_job(call, conditions);
     return uncorrected(&j, call, conditions);
 }
 
 /* ---- The calls that each accepts ---- */
 
+/* An OpenBLAS that nobody has asked for must win by this to be opened: it takes 36 MB of memory and
+ * 30 ms. */
+static const double kUnopened = 1.1;
+
 bool duo_sgemm_cpu_openblas_accepts(const duo_call *call, const duo_conditions *conditions)
 {
-    return has_blas(call, conditions);
+    int threads;
+    if (!has_blas(call, conditions)) return false;
+    if (call->program != NULL || duo_blas_library_looked() || duo_blas_library_asked()) return true;
+    return kUnopened * duo_sgemm_cpu_openblas_cost(call, conditions, &threads) <
+           duo_sgemm_cpu_ffma_cost(call, conditions, &threads);
 }
 
-bool duo_sgemm_cpu_plain_accepts(const duo_call *call, const duo_conditions *conditions)
+bool duo_sgemm_cpu_ffma_accepts(const duo_call *call, const duo_conditions *conditions)
 {
     return always(call, conditions);
 }

@@ -11,6 +11,7 @@
 
 #include "cpu/blas_kernels.h"
 #include "cpu/blas_room.h"
+#include "cpu/kernels.h"
 #include "cpu/private_library.h"
 #include "host/environment.h"
 #include "host/lock.h"
@@ -351,6 +352,8 @@ static void look_once(void *unused)
     duo_unlock(DUO_LOCK_LOADER);
 }
 
+bool duo_blas_library_asked(void) { return duo_environment_get()->cpu_blas != NULL; }
+
 bool duo_blas_library_looked(void) { return atomic_load_explicit(&looked, memory_order_acquire); }
 
 static void look(void)
@@ -420,14 +423,6 @@ static void *library_of(const void *address)
     return dlopen(info.dli_fname, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
 }
 
-/* The width of an OpenBLAS's kernels, also in wheels of NumPy and SciPy. */
-static duo_width width_of(void *handle)
-{
-    char *(*core)(void);
-    return duo_blas_function(handle, "openblas_get_corename", &core) ? duo_width_of_kernels(core())
-                                                                     : DUO_WIDTH_UNKNOWN;
-}
-
 bool duo_blas_library_yields_to(duo_fortran_sgemm other)
 {
     void *address;
@@ -436,9 +431,6 @@ bool duo_blas_library_yields_to(duo_fortran_sgemm other)
     void *const handle = library_of(address);
     if (handle == NULL) return false;
     const bool mkl = dlsym(handle, "MKL_Set_Num_Threads_Local") != NULL;
-    const duo_width width = width_of(handle);
     (void)dlclose(handle);
-    if (mkl) return true;
-    const duo_blas_library *const own = duo_blas_library_get();
-    return own == NULL || (width != DUO_WIDTH_UNKNOWN && width > duo_width_of_kernels(own->core));
+    return mkl || duo_ffma_is_slow();
 }

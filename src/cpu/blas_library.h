@@ -73,6 +73,7 @@ typedef struct duo_blas_library {
  * MB of memory and 30 ms: to predict, ask one of the next three. */
 const duo_blas_library *duo_blas_library_get(void);
 bool duo_blas_library_looked(void);                  /* was it opened, or not found? */
+bool duo_blas_library_asked(void);                   /* does DUOBLAS_CPU_BLAS name one? */
 const duo_blas_library *duo_blas_library_seen(void); /* NULL: none, or not looked for yet */
 /* As far as is known, is it the one with the name that was used in a measurement? */
 bool duo_blas_library_is(const char *measured);
@@ -113,9 +114,8 @@ static inline bool duo_blas_enter(const duo_blas_library *library, int *before)
     return false;
 }
 
-/* Should `other`, the sgemm of the program's own BLAS, be called instead of the inner BLAS? MKL's
- * should, with the program's threads. Any other should if there is no inner BLAS, or if its kernels
- * are wider than the inner BLAS's. */
+/* Should `other`, the sgemm of the program's own BLAS, be called as sgemm_cpu_openblas? MKL's
+ * should, with the program's threads. Any other should only if our own kernels are slow here. */
 bool duo_blas_library_yields_to(duo_fortran_sgemm other);
 
 /* For blas_library.c and its tests: opens a library by name. core: the kernels that an OpenBLAS is

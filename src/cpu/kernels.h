@@ -31,23 +31,18 @@ bool duo_sgemm_cpu_openblas_tiny(bool transa, bool transb, int64_t m, int64_t n,
                                  float alpha, const float *a, int64_t lda, const float *b,
                                  int64_t ldb, float beta, float *c, int64_t ldc);
 
-/* ---- A tiny product by loops of our own: sgemm_loops.c ---- */
+/* ---- A product without a duo_call: sgemm_cpu_ffma.c ---- */
 
-/* The largest size. The loops need no other library, no memory and no threads. With each size up to
- * 8 they take 0.6 to 0.9 of the time of OpenBLAS 0.3.21 with its AVX-512 kernels (Zen 4, compiled
- * for SSE2); with all of 10 they take 1.4 times as long. */
-enum { DUO_SGEMM_LOOPS_EDGE = 8 };
+typedef struct duo_product duo_product; /* cpu/ffma.h */
 
-static inline bool duo_sgemm_suits_loops(int64_t m, int64_t n, int64_t k)
-{
-    return m <= DUO_SGEMM_LOOPS_EDGE && n <= DUO_SGEMM_LOOPS_EDGE && k <= DUO_SGEMM_LOOPS_EDGE;
-}
+/* The product on the calling thread, as sgemm_cpu_ffma computes it; p->vector need not be set. */
+void duo_ffma_multiply(duo_product *p);
 
-/* The arguments of a column-major sgemm that reads A and B, of sizes that suit. Each element gets
- * the same bits as from the tiles of sgemm_cpu_plain. */
-void duo_sgemm_loops(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
-                     const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
-                     int64_t ldc);
+/* One thread is worth so many multiplications: below, a piece takes longer to hand out. */
+enum { DUO_FFMA_PIECE_WORK = 1 << 16 };
+
+/* Does fmaf take a function in software here? Then sgemm_cpu_ffma takes some 50 times as long. */
+bool duo_ffma_is_slow(void);
 
 /* ---- sgemm without a product: C := beta C; sgemm_scale.c ---- */
 

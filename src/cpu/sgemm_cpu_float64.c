@@ -24,6 +24,7 @@
 enum {
     TILE = DUO_FLOAT64_EDGE, /* for dgemm: the largest edge of a tile of C */
     PANEL = 256,             /* for dgemm: most steps of k at once */
+    TINY = 8,                /* for the plain loop: the largest sizes of a tiny product */
     PLAIN_TILE = 128,        /* both for the plain loop, to fit into its cache */
     STACK_TILE = 32          /* both if there is no memory */
 };
@@ -111,7 +112,7 @@ static void tile(const duo_call *call, const workspace *w, int64_t i, int64_t j)
 /* The largest sizes for this call; no memory yet. */
 static workspace workspace_for(const duo_call *call)
 {
-    const bool tiny = duo_sgemm_suits_loops(call->m, call->n, call->k);
+    const bool tiny = call->m <= TINY && call->n <= TINY && call->k <= TINY;
     const duo_blas_library *const library = tiny ? NULL : duo_blas_library_get();
     const bool dgemm = library != NULL && library->dgemm != NULL;
     const int64_t edge = dgemm ? TILE : PLAIN_TILE, steps = dgemm ? PANEL : PLAIN_TILE;

@@ -38,8 +38,8 @@ static __thread bool inside;
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* multiply without the library, if memory is short. */
-static void multiply_plain(const duo_call *call, int64_t i0, int64_t j0, int64_t m, int64_t n,
-                           int64_t first, int64_t k, float beta, float *to, int64_t ldc)
+static void multiply_without(const duo_call *call, int64_t i0, int64_t j0, int64_t m, int64_t n,
+                             int64_t first, int64_t k, float beta, float *to, int64_t ldc)
 {
     duo_call part = *call;
     duo_operand *const a = &part.operand[DUO_A], *const b = &part.operand[DUO_B],
@@ -51,7 +51,7 @@ static void multiply_plain(const duo_call *call, int64_t i0, int64_t j0, int64_t
     c->ld = ldc;
     part.beta = beta;
     part.threads = 1;
-    (void)duo_sgemm_cpu_plain(&part);
+    (void)duo_sgemm_cpu_ffma(&part);
 }
 
 /* to := alpha op(A) op(B) + beta to, for the m x n elements from (i0, j0) of C on, and for the k
@@ -66,7 +66,7 @@ static void multiply(const product *p, int64_t i0, int64_t j0, int64_t m, int64_
     const int64_t b_row = call->transb ? b->ld : 1, b_column = call->transb ? 1 : b->ld;
     int before = 1;
     if (p->library != NULL && !duo_blas_enter(p->library, &before)) {
-        multiply_plain(call, i0, j0, m, n, first, k, beta, to, ldc);
+        multiply_without(call, i0, j0, m, n, first, k, beta, to, ldc);
         return;
     }
     for (int64_t j = 0; j < n; j += PIECE)

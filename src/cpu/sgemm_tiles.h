@@ -8,8 +8,7 @@
 
 #include <stdint.h>
 
-/* The tiles of sgemm_cpu_plain, and the largest tile of sgemm_cpu_float64. */
-enum { DUO_PLAIN_ROWS = 64, DUO_PLAIN_COLUMNS = 32, DUO_FLOAT64_EDGE = 256 };
+enum { DUO_FLOAT64_EDGE = 256 }; /* of the largest tile of sgemm_cpu_float64 */
 
 /* C is cut into down x across tiles of rows x columns, k into `parts` of `steps`. The last of each
  * may be smaller. */

@@ -9,7 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* sgemm_cpu_plain needs most at once, 104 KiB. Only the touched part of LARGE takes memory. */
+/* OpenBLAS needs most at once. Only the touched part of LARGE takes memory. */
 enum { ENOUGH = 160 << 10, LARGE = 1 << 20, GUARD = 64 << 10 };
 
 typedef struct bounds {

@@ -31,7 +31,7 @@ int report_profile(void)
     const bool ok = p != NULL && duo_profile_in_use() == p && sane(p) && whole(p);
     printf("%s|%s|", p == NULL ? "" : p->origin, duo_profile_why());
     /* Curves of the file begin at a size of 1, built-in ones do not. */
-    static const duo_algorithm_id ids[] = {DUO_sgemm_cpu_openblas, DUO_sgemm_cpu_plain,
+    static const duo_algorithm_id ids[] = {DUO_sgemm_cpu_openblas, DUO_sgemm_cpu_ffma,
                                            DUO_ssum_cpu_lanes, DUO_sgemm_gpu_tiled};
     for (int i = 0; i < 4 && p != NULL; i++)
         printf("%s=%s ", duo_algorithm_name(ids[i]) + strlen("sgemm_") - (i == 2),

@@ -1,0 +1,103 @@
+/*
+ * ffma.h - products on the CPU in the documented order of summation: what the driver
+ * (sgemm_cpu_ffma.c) and its clones share. A clone is the code of ffma_body.h, compiled for one
+ * instruction set.
+ *
+ * Order    An element of C is summed in segments of DUO_CHAIN steps of k. In most products a segment
+ *          is one chain of fused multiply-adds over ascending k, from +0. In a vector product
+ *          (below) it is DUO_CHAINS chains side by side, chain l for the steps k = l mod
+ *          DUO_CHAINS, which are then added by halves: l and l + 4, then l and l + 2, then l and
+ *          l + 1. The sums of the segments are added in order. At the end the element is alpha sum
+ *          if beta is 0, else fma(alpha, sum, beta c). So only m, n and k decide the order: not the
+ *          instruction set, the number of threads, the tile or the storage.
+ */
+#ifndef DUO_FFMA_H
+#define DUO_FFMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    DUO_CHAIN = 512,
+    DUO_CHAINS = 8,
+    DUO_FEW = 16, /* elements of C: with so few, each would wait for its own chain, */
+    DUO_MANY = 64 /* if k is at least this */
+};
+
+/* A column-major product in host memory, or a part of one. */
+typedef struct duo_product {
+    bool transa, transb;
+    bool vector; /* of the whole product: a segment has DUO_CHAINS chains */
+    int64_t m, n, k;
+    float alpha, beta;
+    const float *a, *b;
+    float *c;
+    int64_t lda, ldb, ldc;
+} duo_product;
+
+static inline bool duo_product_is_vector(int64_t m, int64_t n, int64_t k)
+{
+    return m == 1 || n == 1 || (k >= DUO_MANY && m <= DUO_FEW && n <= DUO_FEW && m * n <= DUO_FEW);
+}
+
+/* Rows [i, i + m) and columns [j, j + n) of C. */
+static inline duo_product duo_product_tile(const duo_product *p, int64_t i, int64_t m, int64_t j,
+                                           int64_t n)
+{
+    duo_product tile = *p;
+    tile.m = m;
+    tile.n = n;
+    tile.a += p->transa ? i * p->lda : i;
+    tile.b += p->transb ? j : j * p->ldb;
+    tile.c += i + j * p->ldc;
+    return tile;
+}
+
+/* Steps [first, first + k) of k, not scaled, into c. */
+static inline duo_product duo_product_steps(const duo_product *p, int64_t first, int64_t k,
+                                            float *c, int64_t ldc)
+{
+    duo_product steps = *p;
+    steps.k = k;
+    steps.a += p->transa ? first : first * p->lda;
+    steps.b += p->transb ? first * p->ldb : first;
+    steps.alpha = 1.0f;
+    steps.beta = 0.0f;
+    steps.c = c;
+    steps.ldc = ldc;
+    return steps;
+}
+
+/* The functions of one instruction set. None needs more than 24 KiB of stack. */
+typedef struct duo_ffma {
+    const char *isa;       /* "avx512", "avx2", "portable" */
+    int64_t rows, columns; /* of the largest tile that is summed in registers */
+    int64_t block_rows;    /* of A that are packed at once: they fit into the L2 cache */
+
+    /* All of a product, on the calling thread. It takes memory to pack into from host/scratch.h,
+     * or does without if there is none. */
+    void (*multiply)(const duo_product *p);
+
+    /* A panel: all steps of columns of op(B), packed once for all rows. Its size in floats; packs
+     * the segment that begins at step `first`, columns [j, j + n) of it, j a multiple of the panel's
+     * width; multiplies all rows of p, whose columns are the panel's. False: there is no memory,
+     * and nothing was written. */
+    int64_t (*panel_floats)(int64_t n, int64_t k);
+    int64_t (*panel_width)(int64_t n); /* columns that are packed side by side */
+    void (*pack)(const duo_product *p, int64_t first, int64_t j, int64_t n, float *panel);
+    bool (*multiply_panel)(const duo_product *p, const float *panel);
+
+    /* The end of columns [j, j + n) of C. The sums of p's segments are sums[segment][column][row]. */
+    void (*finish)(const duo_product *p, const float *sums, int64_t segments, int64_t j, int64_t n);
+} duo_ffma;
+
+/* Each is in the file of its name, on CPUs of its architecture. */
+extern const duo_ffma duo_ffma_avx512, duo_ffma_avx2, duo_ffma_portable;
+
+/* The clones that this CPU can run, by index from the best on; NULL after the last. */
+const duo_ffma *duo_ffma_clone(int index);
+
+/* Sets the clone in use and returns it. NULL: the best one. */
+const duo_ffma *duo_ffma_set(const duo_ffma *clone);
+
+#endif

@@ -1,0 +1,97 @@
+/* ffma_avx2.c - sgemm_cpu_ffma for AVX2 with FMA (ffma_body.h). */
+#include <immintrin.h>
+#include <stdint.h>
+
+#define ISA     avx2
+#define FULL    8
+#define HALF    4
+#define COLUMNS 6
+
+enum { BLOCK_ROWS = 96 };
+
+#define INLINE static inline __attribute__((always_inline))
+
+static const int32_t first_lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+
+typedef __m256 vec8;
+typedef __m256i mask8;
+
+INLINE mask8 some8(int64_t count)
+{
+    return _mm256_loadu_si256((const __m256i *)(first_lanes + 8 - (count > 8 ? 8 : count)));
+}
+INLINE vec8 zero8(void) { return _mm256_setzero_ps(); }
+INLINE vec8 load8(const float *p) { return _mm256_loadu_ps(p); }
+INLINE vec8 load_some8(const float *p, mask8 m) { return _mm256_maskload_ps(p, m); }
+INLINE void store8(float *p, vec8 v) { _mm256_storeu_ps(p, v); }
+INLINE void store_some8(float *p, mask8 m, vec8 v) { _mm256_maskstore_ps(p, m, v); }
+INLINE vec8 splat8(float x) { return _mm256_set1_ps(x); }
+INLINE vec8 fused8(vec8 x, vec8 y, vec8 z) { return _mm256_fmadd_ps(x, y, z); }
+INLINE vec8 plus8(vec8 x, vec8 y) { return _mm256_add_ps(x, y); }
+INLINE vec8 times8(vec8 x, vec8 y) { return _mm256_mul_ps(x, y); }
+INLINE vec8 first8(const float *p, int64_t count) { return load_some8(p, some8(count)); }
+
+typedef __m128 vec4;
+typedef __m128i mask4;
+
+INLINE mask4 some4(int64_t count)
+{
+    return _mm_loadu_si128((const __m128i *)(first_lanes + 8 - (count > 4 ? 4 : count)));
+}
+INLINE vec4 zero4(void) { return _mm_setzero_ps(); }
+INLINE vec4 load4(const float *p) { return _mm_loadu_ps(p); }
+INLINE vec4 load_some4(const float *p, mask4 m) { return _mm_maskload_ps(p, m); }
+INLINE void store4(float *p, vec4 v) { _mm_storeu_ps(p, v); }
+INLINE void store_some4(float *p, mask4 m, vec4 v) { _mm_maskstore_ps(p, m, v); }
+INLINE vec4 splat4(float x) { return _mm_set1_ps(x); }
+INLINE vec4 fused4(vec4 x, vec4 y, vec4 z) { return _mm_fmadd_ps(x, y, z); }
+INLINE vec4 plus4(vec4 x, vec4 y) { return _mm_add_ps(x, y); }
+INLINE vec4 times4(vec4 x, vec4 y) { return _mm_mul_ps(x, y); }
+
+INLINE vec8 unpack_low(vec8 x, vec8 y) { return (vec8)_mm256_unpacklo_pd((__m256d)x, (__m256d)y); }
+INLINE vec8 unpack_high(vec8 x, vec8 y) { return (vec8)_mm256_unpackhi_pd((__m256d)x, (__m256d)y); }
+
+/* Transposes 4 x 4 in each half of four vectors. */
+INLINE void transpose_halves(vec8 x[4], const vec8 r[4])
+{
+    const vec8 a = _mm256_unpacklo_ps(r[0], r[1]), b = _mm256_unpackhi_ps(r[0], r[1]);
+    const vec8 c = _mm256_unpacklo_ps(r[2], r[3]), d = _mm256_unpackhi_ps(r[2], r[3]);
+    x[0] = unpack_low(a, c);
+    x[1] = unpack_high(a, c);
+    x[2] = unpack_low(b, d);
+    x[3] = unpack_high(b, d);
+}
+
+INLINE void columns_4(vec8 x[4], const float *p, int64_t ld)
+{
+    vec8 r[4];
+    for (int i = 0; i < 4; i++)
+        r[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + i * ld)),
+                                    _mm_loadu_ps(p + (i + 4) * ld), 1);
+    transpose_halves(x, r);
+}
+
+INLINE void columns_all(vec8 x[8], const float *p, int64_t ld)
+{
+    vec8 r[8], low[4], high[4];
+    for (int i = 0; i < 8; i++) r[i] = _mm256_loadu_ps(p + i * ld);
+    transpose_halves(low, r);
+    transpose_halves(high, r + 4);
+    for (int z = 0; z < 4; z++) {
+        x[z] = _mm256_permute2f128_ps(low[z], high[z], 0x20);
+        x[z + 4] = _mm256_permute2f128_ps(low[z], high[z], 0x31);
+    }
+}
+
+INLINE void transpose_4(float *to, int64_t step, const float *p, int64_t ld)
+{
+    __m128 a = _mm_loadu_ps(p), b = _mm_loadu_ps(p + ld);
+    __m128 c = _mm_loadu_ps(p + 2 * ld), d = _mm_loadu_ps(p + 3 * ld);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(to, a);
+    _mm_storeu_ps(to + step, b);
+    _mm_storeu_ps(to + 2 * step, c);
+    _mm_storeu_ps(to + 3 * step, d);
+}
+
+#include "cpu/ffma_body.h"

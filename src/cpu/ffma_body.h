@@ -1,0 +1,997 @@
+/*
+ * ffma_body.h - one clone of sgemm_cpu_ffma: the documented order (ffma.h) in vectors.
+ *
+ * Included by ffma_<isa>.c, which defines before that:
+ *   ISA                  the name of the instruction set, as a token
+ *   FULL, HALF           rows in a vector, and in one for few rows: half of them, or as many
+ *   COLUMNS              of the largest tile that is summed in registers; it has 2 FULL rows
+ *   BLOCK_ROWS           of A that are packed at once
+ * and for W = FULL and HALF:
+ *   vecW, maskW          W floats; a mask for the first of them
+ *   someW(count)         the mask for the first `count` floats; all if count >= W
+ *   zeroW, loadW, load_someW, storeW, store_someW, splatW
+ *   fusedW(x, y, z)      x y + z, rounded once
+ *   plusW, timesW
+ * and:
+ *   columns_4(x, p, ld)  x[z] := the FULL floats p[z], p[z + ld], p[z + 2 ld] and so on, for z < 4
+ *   columns_all          the same for z < FULL
+ *   transpose_4(to, step, p, ld)  to[z step + i] := p[z + i ld] for z, i < 4
+ *   vec8, zero8, load8, store8, fused8   a vector of DUO_CHAINS floats, if FULL and HALF are not 8
+ *   first8(p, count)     the first `count` floats, and zeros
+ *
+ * Paths    All give the same bits, as only the order of k matters. Small products read A and B
+ *          where they are. Products with few steps keep a few columns of B in registers (`outer`).
+ *          With few columns or few rows, memory is read once, in ascending order (`few`). All
+ *          others are cut into blocks that fit the caches, and packed where that pays.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "cpu/ffma.h"
+#include "host/scratch.h"
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b)  JOIN_(a, b)
+#define TEXT_(a)    #a
+#define TEXT(a)     TEXT_(a)
+
+#define vec        JOIN(vec, WIDTH)
+#define mask       JOIN(mask, WIDTH)
+#define some       JOIN(some, WIDTH)
+#define zero       JOIN(zero, WIDTH)
+#define load       JOIN(load, WIDTH)
+#define load_some  JOIN(load_some, WIDTH)
+#define store      JOIN(store, WIDTH)
+#define store_some JOIN(store_some, WIDTH)
+#define splat      JOIN(splat, WIDTH)
+#define fused      JOIN(fused, WIDTH)
+#define plus       JOIN(plus, WIDTH)
+#define times      JOIN(times, WIDTH)
+
+/* For functions with arrays: each has a frame of its own, and none the sum of several. */
+#define NOINLINE static __attribute__((noinline))
+#if defined(__clang__)
+#define UNROLLED _Pragma("clang loop unroll(full)")
+#else
+#define UNROLLED _Pragma("GCC unroll 32")
+#endif
+
+enum { ROWS = 2 * FULL };
+
+INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ---- A tile of C in registers ---- */
+
+typedef enum packing { NONE_PACKED, B_PACKED, BOTH_PACKED } packing;
+
+typedef struct tile {
+    int64_t k;
+    const float *a, *b;
+    int64_t a_step, b_step, b_column; /* from one step of k to the next, from column to column */
+    float *c;
+    int64_t ldc;
+    float alpha, beta;
+    float *total; /* of the segments so far: the tile's vectors, column by column */
+    int rows;
+    bool adds, ends; /* are there earlier segments; is this the last one? */
+} tile;
+
+#if HALF != FULL
+#define WIDTH HALF
+#include "cpu/ffma_micro.h"
+#undef WIDTH
+#endif
+#define WIDTH FULL
+#include "cpu/ffma_micro.h"
+
+typedef void kernel(const tile *);
+
+/* Kernels for one number of columns: up to HALF, FULL and 2 FULL rows; for each form. */
+#define KERNEL(rows, width, count, columns, form)                                                  \
+    static void kernel_##rows##_##columns##_##form(const tile *t)                                  \
+    {                                                                                              \
+        JOIN(micro, width)(count, columns, form, t);                                               \
+    }
+#define EACH_FORM(rows, width, count, columns)                                                     \
+    KERNEL(rows, width, count, columns, NONE_PACKED)                                               \
+    KERNEL(rows, width, count, columns, B_PACKED)                                                  \
+    KERNEL(rows, width, count, columns, BOTH_PACKED)
+#if HALF != FULL
+#define HALF_KERNELS(columns) EACH_FORM(half, HALF, 1, columns)
+#define HALF_NAMES(columns)   NAME_FORMS(half, columns)
+#else /* vectors_of never asks for them */
+#define HALF_KERNELS(columns)
+#define HALF_NAMES(columns)                                                                        \
+    {                                                                                              \
+        NULL, NULL, NULL                                                                           \
+    }
+#endif
+#define KERNELS(columns)                                                                           \
+    HALF_KERNELS(columns)                                                                          \
+    EACH_FORM(one, FULL, 1, columns)                                                               \
+    EACH_FORM(two, FULL, 2, columns)
+#define NAME_FORMS(rows, columns)                                                                  \
+    {                                                                                              \
+        kernel_##rows##_##columns##_NONE_PACKED, kernel_##rows##_##columns##_B_PACKED,             \
+            kernel_##rows##_##columns##_BOTH_PACKED                                                \
+    }
+#define NAMES(columns) {HALF_NAMES(columns), NAME_FORMS(one, columns), NAME_FORMS(two, columns)},
+#if COLUMNS == 12
+#define EACH_COLUMNS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
+#elif COLUMNS == 6
+#define EACH_COLUMNS(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#endif
+EACH_COLUMNS(KERNELS)
+
+/* By columns - 1, by rows (vectors_of), by form. */
+static kernel *const kernels[COLUMNS][3][3] = {EACH_COLUMNS(NAMES)};
+
+INLINE int vectors_of(int rows) { return rows > FULL ? 2 : rows > HALF || HALF == FULL ? 1 : 0; }
+
+INLINE void run_kernel(const tile *t, int columns, packing form)
+{
+    kernels[columns - 1][vectors_of(t->rows)][form](t);
+}
+
+/* How many of the `left` rows the next tile has: 17 to 24 of AVX-512's go as 16 and 1 to 8. */
+INLINE int rows_of_tile(int64_t left)
+{
+    return (int)(left >= ROWS ? ROWS : left > FULL && left <= FULL + HALF ? FULL : left);
+}
+
+/* Columns of each tile but the last: as even as possible. */
+INLINE int64_t even_columns(int64_t n)
+{
+    const int64_t tiles = (n + COLUMNS - 1) / COLUMNS;
+    return tiles > 0 ? (n + tiles - 1) / tiles : 1;
+}
+
+/* C's new element, and those of a vector. */
+INLINE float ended(const duo_product *p, float sum, const float *c)
+{
+    return p->beta == 0.0f ? p->alpha * sum : __builtin_fmaf(p->alpha, sum, p->beta * *c);
+}
+
+INLINE void end_vector(const duo_product *p, vec sum, float *c, mask which)
+{
+    const vec alpha = splat(p->alpha);
+    store_some(c, which,
+               p->beta == 0.0f ? times(alpha, sum)
+                               : fused(alpha, sum, times(splat(p->beta), load_some(c, which))));
+}
+
+/* Ends a vector of C's elements that are `step` apart. */
+INLINE void end_elements(const duo_product *p, vec sum, float *c, int64_t step, int64_t count)
+{
+    float element[FULL];
+    if (step == 1) {
+        end_vector(p, sum, c, some(count));
+        return;
+    }
+    store(element, sum);
+    for (int64_t i = 0; i < count && i < FULL; i++)
+        c[i * step] = ended(p, element[i], &c[i * step]);
+}
+
+/* ---- Packing ---- */
+
+/*
+ * Rows of op(A) for `k` steps, tile by tile: a tile has its rows for each step in turn, filled up
+ * with zeros to whole vectors. From an A that is not transposed all rows of a few columns are taken
+ * at a time: columns may be pages apart.
+ */
+static void pack_columns_of_a(float *to, const float *a, int64_t lda, int64_t rows, int64_t k)
+{
+    enum { STEPS = 8 };
+    for (int64_t first = 0; first < k; first += STEPS) {
+        const int64_t end = smaller(first + STEPS, k);
+        for (int64_t i = 0, r; i < rows; i += r) {
+            r = rows_of_tile(rows - i);
+            const int64_t step = r > FULL ? ROWS : FULL;
+            const mask last = some(r - (step - FULL));
+            float *const out = to + i * k;
+            for (int64_t l = first; l < end; l++) {
+                const float *const p = a + i + l * lda;
+                if (step > FULL) store(out + l * step, load(p));
+                store(out + l * step + step - FULL, load_some(p + step - FULL, last));
+            }
+        }
+    }
+}
+
+static void pack_rows_of_a(float *to, const float *a, int64_t lda, int64_t rows, int64_t k)
+{
+    for (int64_t i = 0, r; i < rows; i += r) {
+        r = rows_of_tile(rows - i);
+        const int64_t step = r > FULL ? ROWS : FULL;
+        for (int64_t v = 0; v < step; v += FULL) {
+            const int64_t here = smaller(r - v, FULL);
+            const float *const p = a + (i + v) * lda;
+            int64_t l = 0;
+            for (; here == FULL && l + 4 <= k; l += 4) {
+                vec x[4];
+                columns_4(x, p + l, lda);
+                UNROLLED for (int z = 0; z < 4; z++) store(to + (l + z) * step + v, x[z]);
+            }
+            for (; l < k; l++)
+                for (int64_t q = 0; q < FULL; q++)
+                    to[l * step + v + q] = q < here ? p[q * lda + l] : 0.0f;
+        }
+        to += step * k;
+    }
+}
+
+static void pack_a(float *to, const float *a, int64_t lda, bool trans, int64_t rows, int64_t k)
+{
+    if (trans)
+        pack_rows_of_a(to, a, lda, rows, k);
+    else
+        pack_columns_of_a(to, a, lda, rows, k);
+}
+
+/* `n` columns of op(B) for `k` steps, `width` columns side by side: for each step in turn. */
+static void pack_b(float *to, const float *b, int64_t ldb, bool trans, int64_t n, int64_t k,
+                   int64_t width)
+{
+    for (int64_t j = 0; j < n; j += width) {
+        const int64_t here = smaller(n - j, width);
+        if (trans) {
+            const float *p = b + j;
+            if (here == COLUMNS) {
+                for (int64_t l = 0; l < k; l++)
+                    memcpy(to + l * COLUMNS, p + l * ldb, COLUMNS * sizeof *p);
+            } else {
+                for (int64_t l = 0; l < k; l++)
+                    for (int64_t q = 0; q < here; q++) to[l * here + q] = p[l * ldb + q];
+            }
+        } else {
+            int64_t q = 0;
+            for (; q + 4 <= here; q += 4) {
+                const float *p = b + (j + q) * ldb;
+                int64_t l = 0;
+                for (; l + 4 <= k; l += 4) transpose_4(to + l * here + q, here, p + l, ldb);
+                for (; l < k; l++)
+                    for (int64_t z = 0; z < 4; z++) to[l * here + q + z] = p[z * ldb + l];
+            }
+            for (; q < here; q++)
+                for (int64_t l = 0; l < k; l++) to[l * here + q] = b[(j + q) * ldb + l];
+        }
+        to += here * k;
+    }
+}
+
+/* ---- Small products ---- */
+
+/* B is read where it is, and so is A, unless it is transposed: then it is packed on the stack. */
+NOINLINE void small(const duo_product *p)
+{
+    float packed[ROWS * DUO_MANY];
+    tile t = {.k = p->k,
+              .a_step = p->lda,
+              .b_step = p->transb ? p->ldb : 1,
+              .b_column = p->transb ? 1 : p->ldb,
+              .ldc = p->ldc,
+              .alpha = p->alpha,
+              .beta = p->beta,
+              .ends = true};
+    const int64_t width = p->n <= COLUMNS ? p->n : even_columns(p->n);
+    if (p->transa) pack_a(packed, p->a, p->lda, true, p->m, p->k);
+    for (int64_t i = 0; i < p->m; i += t.rows) {
+        t.rows = rows_of_tile(p->m - i);
+        t.a = p->a + i;
+        if (p->transa) {
+            t.a = packed + i * p->k;
+            t.a_step = t.rows > FULL ? ROWS : FULL;
+        }
+        t.b = p->b;
+        t.c = p->c + i;
+        for (int64_t left = p->n; left > 0; left -= width) {
+            run_kernel(&t, (int)smaller(left, width), NONE_PACKED);
+            t.b += width * t.b_column;
+            t.c += width * p->ldc;
+        }
+    }
+}
+
+/* ---- Blocks ---- */
+
+/* From these on, packing pays: beyond them an operand leaves the L1 cache between its uses. */
+enum { UNPACKED_A = 48 << 10, UNPACKED_B = 64 << 10 };
+
+/* What all rows of a block have in common: columns [0, n) of p and of packed B, or B itself. */
+typedef struct block {
+    const duo_product *p;
+    const float *panel; /* all segments of op(B), packed; NULL: B is read where it is */
+    float *a;           /* memory for A, or NULL: A is read where it is */
+    float *total;       /* of every tile, or NULL: there is one segment */
+    int64_t width;      /* columns of a tile */
+} block;
+
+static void multiply_segment(const block *b, int64_t i0, int64_t rows, int64_t first)
+{
+    const duo_product *const p = b->p;
+    const int64_t k = smaller(p->k - first, DUO_CHAIN);
+    const packing form = b->panel == NULL ? NONE_PACKED : b->a == NULL ? B_PACKED : BOTH_PACKED;
+    const float *const a = p->a + (p->transa ? i0 * p->lda + first : i0 + first * p->lda);
+    tile t = {.k = k,
+              .a_step = p->lda,
+              .b_step = p->transb ? p->ldb : 1,
+              .b_column = p->transb ? 1 : p->ldb,
+              .ldc = p->ldc,
+              .alpha = p->alpha,
+              .beta = p->beta,
+              .total = b->total,
+              .adds = first > 0,
+              .ends = first + k == p->k};
+    if (b->a != NULL) pack_a(b->a, a, p->lda, p->transa, rows, k);
+    for (int64_t j = 0; j < p->n; j += b->width) {
+        const int columns = (int)smaller(p->n - j, b->width);
+        t.b = b->panel != NULL ? b->panel + first * p->n + j * k
+                               : p->b + first * t.b_step + j * t.b_column;
+        for (int64_t i = 0; i < rows; i += t.rows) {
+            t.rows = rows_of_tile(rows - i);
+            t.c = p->c + i0 + i + j * p->ldc;
+            if (b->a != NULL) {
+                t.a = b->a + i * k;
+                t.a_step = t.rows > FULL ? ROWS : FULL;
+            } else {
+                t.a = a + i;
+            }
+            run_kernel(&t, columns, form);
+            if (t.total != NULL) t.total += ROWS * columns;
+        }
+    }
+}
+
+/* All rows of C, in blocks of rows. */
+static void multiply_rows(const block *b)
+{
+    for (int64_t i = 0; i < b->p->m; i += BLOCK_ROWS)
+        for (int64_t first = 0; first == 0 || first < b->p->k; first += DUO_CHAIN)
+            multiply_segment(b, i, smaller(b->p->m - i, BLOCK_ROWS), first);
+}
+
+/* Floats of memory for a block's A, and for its totals of n columns. The last rows may be two
+ * tiles. */
+static int64_t a_floats(const duo_product *p)
+{
+    return (smaller(p->m, BLOCK_ROWS) / ROWS + 1) * ROWS * smaller(p->k, DUO_CHAIN);
+}
+
+static int64_t total_floats(const duo_product *p, int64_t n)
+{
+    return p->k > DUO_CHAIN ? (smaller(p->m, BLOCK_ROWS) / ROWS + 2) * ROWS * n : 0;
+}
+
+static int64_t panel_floats(int64_t n, int64_t k) { return n * k; }
+
+static void pack_panel(const duo_product *p, int64_t first, int64_t j, int64_t n, float *panel)
+{
+    const int64_t k = smaller(p->k - first, DUO_CHAIN);
+    pack_b(panel + first * p->n + j * k,
+           p->b + (p->transb ? first * p->ldb + j : first + j * p->ldb), p->ldb, p->transb, n, k,
+           even_columns(p->n));
+}
+
+static bool multiply_panel(const duo_product *p, const float *panel)
+{
+    const int64_t a = a_floats(p), total = total_floats(p, p->n);
+    float *const memory = duo_scratch_take((size_t)(a + total) * sizeof(float));
+    if (memory == NULL) return false;
+    multiply_rows(&(block){p, panel, memory, total > 0 ? memory + a : NULL, even_columns(p->n)});
+    duo_scratch_give(memory);
+    return true;
+}
+
+/* A product that is packed as far as that pays. `columns` of C at a time. */
+static bool multiply_blocks(const duo_product *p, int64_t columns)
+{
+    const int64_t steps = smaller(p->k, DUO_CHAIN);
+    const bool packs_b = p->n * steps > UNPACKED_B || (!p->transb && p->ldb % 256 == 0);
+    const bool packs_a = p->transa || smaller(p->m, BLOCK_ROWS) * steps > UNPACKED_A;
+    const int64_t total = total_floats(p, columns), a = packs_a ? a_floats(p) : 0;
+    const int64_t panel = packs_b ? columns * p->k : 0;
+    float *memory = NULL;
+    if (total + a + panel > 0) {
+        memory = duo_scratch_take((size_t)(total + a + panel) * sizeof(float));
+        if (memory == NULL) return false;
+    }
+    for (int64_t j = 0; j < p->n; j += columns) {
+        const duo_product part = duo_product_tile(p, 0, p->m, j, smaller(p->n - j, columns));
+        const block b = {.p = &part,
+                         .panel = packs_b ? memory + total + a : NULL,
+                         .a = packs_a ? memory + total : NULL,
+                         .total = total > 0 ? memory : NULL,
+                         .width = even_columns(part.n)};
+        for (int64_t first = 0; packs_b && first < p->k; first += DUO_CHAIN)
+            pack_panel(&part, first, 0, part.n, memory + total + a);
+        multiply_rows(&b);
+    }
+    duo_scratch_give(memory);
+    return true;
+}
+
+/* ---- Products that read one operand from memory once ---- */
+
+/*
+ * C, or its transpose, as m long columns: C(i, j) = sum of X(i, l) Y(l, j). X has the many rows, and
+ * Y few columns.
+ */
+typedef struct view {
+    const duo_product *p;
+    const float *x, *y;
+    int64_t ldx;      /* between neighbours in k, or in rows if `along_k` */
+    bool along_k;     /* are X's neighbours in k neighbours in memory? */
+    int64_t y_k, y_j; /* from one element of Y to the next, in k and in columns */
+    float *c;
+    int64_t c_i, c_j;
+    int64_t m, n;
+} view;
+
+static view view_of(const duo_product *p)
+{
+    return (view){
+        p,    p->a, p->b,   p->lda, p->transa, p->transb ? p->ldb : 1, p->transb ? 1 : p->ldb,
+        p->c, 1,    p->ldc, p->m,   p->n};
+}
+
+static view transposed_view_of(const duo_product *p)
+{
+    return (view){
+        p,    p->b,   p->a, p->ldb, !p->transb, p->transa ? 1 : p->lda, p->transa ? p->lda : 1,
+        p->c, p->ldc, 1,    p->n,   p->m};
+}
+
+/* Up to 8 steps of k, A not transposed: a few columns of C at a time, from top to bottom. */
+INLINE void outer(const int steps, const int columns, const duo_product *p)
+{
+    const int64_t b_k = p->transb ? p->ldb : 1, b_j = p->transb ? 1 : p->ldb;
+    const int64_t strip = 8192 / steps / FULL * FULL; /* of A, in the L1 cache */
+    for (int64_t i0 = 0; i0 < p->m; i0 += strip)
+        for (int64_t j = 0; j < p->n; j += columns) {
+            const int64_t rows = smaller(p->m - i0, strip), here = smaller(p->n - j, columns);
+            vec y[4][8];
+            UNROLLED for (int q = 0; q < columns; q++)
+            {
+                const float *const b = p->b + (q < here ? j + q : j) * b_j;
+                UNROLLED for (int l = 0; l < steps; l++) y[q][l] = splat(b[l * b_k]);
+            }
+            for (int64_t v = 0; v < rows; v += FULL) {
+                const mask which = some(rows - v);
+                vec x[8];
+                UNROLLED for (int l = 0; l < steps; l++) x[l] =
+                    load_some(p->a + i0 + v + l * p->lda, which);
+                UNROLLED for (int q = 0; q < columns; q++)
+                {
+                    if (q >= here) break;
+                    vec s = zero();
+                    UNROLLED for (int l = 0; l < steps; l++) s = fused(x[l], y[q][l], s);
+                    end_vector(p, s, p->c + i0 + v + (j + q) * p->ldc, which);
+                }
+            }
+        }
+}
+
+NOINLINE void few_steps(const duo_product *p)
+{
+    switch (p->k) {
+    case 1:
+        outer(1, 4, p);
+        break;
+    case 2:
+        outer(2, 4, p);
+        break;
+    case 3:
+        outer(3, 4, p);
+        break;
+    case 4:
+        outer(4, FULL == 16 ? 4 : 2, p);
+        break;
+    case 5:
+        outer(5, 2, p);
+        break;
+    case 6:
+        outer(6, FULL == 16 ? 3 : 2, p);
+        break;
+    case 7:
+        outer(7, 2, p);
+        break;
+    default:
+        outer(8, FULL == 16 ? 2 : 1, p);
+        break;
+    }
+}
+
+enum { STRIP = 2048 }; /* floats of sums that stay in the L1 cache */
+
+/* Up to 8 columns of Y, X's columns contiguous: X is read a few whole columns at a time, and the
+ * sums of a strip of rows stay in the cache. */
+INLINE void few_by_columns(const int columns, const view *w)
+{
+    const int steps = columns <= 4 ? 8 : 4;
+    const duo_product *const p = w->p;
+    const int64_t strip = STRIP / columns / FULL * FULL;
+    float sum[STRIP], total[STRIP];
+    for (int64_t i0 = 0; i0 < w->m; i0 += strip) {
+        const int64_t rows = smaller(w->m - i0, strip);
+        const int64_t vectors = (rows + FULL - 1) / FULL * columns;
+        const mask last = some((rows - 1) % FULL + 1);
+        for (int64_t first = 0; first < p->k; first += DUO_CHAIN) {
+            const int64_t end = smaller(p->k, first + DUO_CHAIN);
+            memset(sum, 0, (size_t)vectors * FULL * sizeof *sum);
+            int64_t l = first;
+            for (; l + steps <= end; l += steps) {
+                const float *const x = w->x + i0 + l * w->ldx, *const y = w->y + l * w->y_k;
+                vec factor[8][8];
+                UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int z = 0; z < steps; z++)
+                    factor[j][z] = splat(y[z * w->y_k + j * w->y_j]);
+                for (int64_t v = 0; v * FULL < rows; v++) {
+                    const mask which = (v + 1) * FULL < rows ? some(FULL) : last;
+                    vec s[8];
+                    UNROLLED for (int j = 0; j < columns; j++) s[j] =
+                        load(sum + (v * columns + j) * FULL);
+                    UNROLLED for (int z = 0; z < steps; z++)
+                    {
+                        const vec xz = load_some(x + v * FULL + z * w->ldx, which);
+                        UNROLLED for (int j = 0; j < columns; j++) s[j] =
+                            fused(xz, factor[j][z], s[j]);
+                    }
+                    UNROLLED for (int j = 0; j < columns; j++)
+                        store(sum + (v * columns + j) * FULL, s[j]);
+                }
+            }
+            for (; l < end; l++)
+                for (int64_t v = 0; v * FULL < rows; v++) {
+                    const mask which = (v + 1) * FULL < rows ? some(FULL) : last;
+                    const vec x = load_some(w->x + i0 + l * w->ldx + v * FULL, which);
+                    for (int j = 0; j < columns; j++) {
+                        float *const s = sum + (v * columns + j) * FULL;
+                        store(s, fused(x, splat(w->y[l * w->y_k + j * w->y_j]), load(s)));
+                    }
+                }
+            for (int64_t v = 0; v < vectors; v++)
+                store(total + v * FULL, first == 0
+                                            ? load(sum + v * FULL)
+                                            : plus(load(total + v * FULL), load(sum + v * FULL)));
+        }
+        for (int64_t v = 0; v * FULL < rows; v++)
+            for (int j = 0; j < columns; j++)
+                end_elements(p, load(total + (v * columns + j) * FULL),
+                             w->c + (i0 + v * FULL) * w->c_i + j * w->c_j, w->c_i, rows - v * FULL);
+    }
+}
+
+/* Up to 8 columns of Y, X's rows contiguous: as many rows as a vector has are transposed in
+ * registers. */
+INLINE void few_by_rows(const int columns, const view *w)
+{
+    const duo_product *const p = w->p;
+    for (int64_t i = 0; i < w->m; i += FULL) {
+        const int64_t rows = smaller(w->m - i, FULL);
+        const float *const x = w->x + i * w->ldx;
+        vec total[8];
+        UNROLLED for (int j = 0; j < columns; j++) total[j] = zero(); /* compilers want it */
+        for (int64_t first = 0; first < p->k; first += DUO_CHAIN) {
+            const int64_t end = smaller(p->k, first + DUO_CHAIN);
+            int64_t l = first;
+            vec s[8];
+            UNROLLED for (int j = 0; j < columns; j++) s[j] = zero();
+            if (rows == FULL) {
+                for (; l + FULL <= end; l += FULL) {
+                    vec column[FULL];
+                    columns_all(column, x + l, w->ldx);
+                    UNROLLED for (int z = 0; z < FULL; z++)
+                        UNROLLED for (int j = 0; j < columns; j++) s[j] =
+                            fused(column[z], splat(w->y[(l + z) * w->y_k + j * w->y_j]), s[j]);
+                }
+            }
+            for (; l < end; l++) {
+                float column[FULL] = {0};
+                for (int64_t q = 0; q < rows; q++) column[q] = x[q * w->ldx + l];
+                UNROLLED for (int j = 0; j < columns; j++) s[j] =
+                    fused(load(column), splat(w->y[l * w->y_k + j * w->y_j]), s[j]);
+            }
+            UNROLLED for (int j = 0; j < columns; j++) total[j] =
+                first == 0 ? s[j] : plus(total[j], s[j]);
+        }
+        UNROLLED for (int j = 0; j < columns; j++)
+            end_elements(p, total[j], w->c + i * w->c_i + j * w->c_j, w->c_i, rows);
+    }
+}
+
+/* Up to 8 columns. */
+NOINLINE void few(const view *w)
+{
+#define FEW(columns)                                                                               \
+    case columns:                                                                                  \
+        if (w->along_k)                                                                            \
+            few_by_rows(columns, w);                                                               \
+        else                                                                                       \
+            few_by_columns(columns, w);                                                            \
+        break;
+    switch (w->n) {
+        FEW(1)
+        FEW(2)
+        FEW(3)
+        FEW(4)
+        FEW(5)
+        FEW(6)
+        FEW(7)
+        FEW(8)
+    }
+#undef FEW
+}
+
+/* Without memory: any product, a few columns at a time. */
+NOINLINE void few_after_few(const duo_product *p)
+{
+    for (int64_t j = 0; j < p->n; j += 8) {
+        const duo_product part = duo_product_tile(p, 0, p->m, j, smaller(p->n - j, 8));
+        const view w = view_of(&part);
+        few(&w);
+    }
+}
+
+/* ---- Vector products: DUO_CHAINS chains an element ---- */
+
+/* The sum of the chains, by halves. */
+INLINE float add_chains(const float x[DUO_CHAINS])
+{
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+INLINE vec add_chain_vectors(const vec *s)
+{
+    return plus(plus(plus(s[0], s[4]), plus(s[2], s[6])), plus(plus(s[1], s[5]), plus(s[3], s[7])));
+}
+
+/* One column of Y. The chains of a vector of rows stay in registers: for an X in the caches with
+ * contiguous columns, and for one with short rows. */
+NOINLINE void vector_in_registers(const view *w)
+{
+    const duo_product *const p = w->p;
+    for (int64_t i = 0; i < w->m; i += FULL) {
+        const int64_t rows = smaller(w->m - i, FULL);
+        const mask which = some(rows);
+        vec total = zero();
+        for (int64_t first = 0; first < p->k; first += DUO_CHAIN) {
+            const int64_t end = smaller(p->k, first + DUO_CHAIN);
+            vec s[DUO_CHAINS];
+            UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] = zero();
+            int64_t l = first;
+            if (!w->along_k) {
+                const float *const x = w->x + i;
+                for (; l + DUO_CHAINS <= end; l += DUO_CHAINS)
+                    UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] =
+                        fused(load_some(x + (l + z) * w->ldx, which), splat(w->y[(l + z) * w->y_k]),
+                              s[z]);
+                UNROLLED for (int z = 0; z < DUO_CHAINS - 1; z++) if (l + z < end) s[z] = fused(
+                    load_some(x + (l + z) * w->ldx, which), splat(w->y[(l + z) * w->y_k]), s[z]);
+            } else {
+                const float *const x = w->x + i * w->ldx;
+                for (; l < end; l += DUO_CHAINS) UNROLLED for (int z = 0; z < DUO_CHAINS; z++)
+                    {
+                        float column[FULL] = {0};
+                        if (l + z >= end) break;
+                        for (int64_t q = 0; q < rows; q++) column[q] = x[q * w->ldx + l + z];
+                        s[z] = fused(load(column), splat(w->y[(l + z) * w->y_k]), s[z]);
+                    }
+            }
+            const vec sum = add_chain_vectors(s);
+            total = first == 0 ? sum : plus(total, sum);
+        }
+        end_elements(p, total, w->c + i * w->c_i, w->c_i, rows);
+    }
+}
+
+/* One column of Y, X's columns contiguous. The chains of a strip of rows stay in the L1 cache; two
+ * times as many columns of X as chains are read at a time. */
+NOINLINE void vector_by_columns(const view *w)
+{
+    enum { CHAINS = DUO_CHAINS, ROWS_OF_STRIP = 4096 / DUO_CHAINS };
+    const duo_product *const p = w->p;
+    float chain[ROWS_OF_STRIP * CHAINS], total[ROWS_OF_STRIP];
+    for (int64_t i0 = 0; i0 < w->m; i0 += ROWS_OF_STRIP) {
+        const int64_t rows = smaller(w->m - i0, ROWS_OF_STRIP);
+        const int64_t vectors = (rows + FULL - 1) / FULL;
+        for (int64_t first = 0; first < p->k; first += DUO_CHAIN) {
+            const int64_t end = smaller(p->k, first + DUO_CHAIN);
+            memset(chain, 0, (size_t)vectors * FULL * CHAINS * sizeof *chain);
+            int64_t l = first;
+            for (; l + 2 * CHAINS <= end; l += 2 * CHAINS) {
+                const float *const x = w->x + i0 + l * w->ldx, *const y = w->y + l * w->y_k;
+                for (int64_t v = 0; v < vectors; v++) {
+                    const mask which = some(rows - v * FULL);
+                    UNROLLED for (int z = 0; z < CHAINS; z++)
+                    {
+                        float *const s = chain + (v * CHAINS + z) * FULL;
+                        const float *const xz = x + v * FULL + z * w->ldx;
+                        const vec half = fused(load_some(xz, which), splat(y[z * w->y_k]), load(s));
+                        store(s, fused(load_some(xz + CHAINS * w->ldx, which),
+                                       splat(y[(z + CHAINS) * w->y_k]), half));
+                    }
+                }
+            }
+            for (; l < end; l++)
+                for (int64_t v = 0; v < vectors; v++) {
+                    float *const s = chain + (v * CHAINS + l % CHAINS) * FULL;
+                    const vec x =
+                        load_some(w->x + i0 + v * FULL + l * w->ldx, some(rows - v * FULL));
+                    store(s, fused(x, splat(w->y[l * w->y_k]), load(s)));
+                }
+            for (int64_t v = 0; v < vectors; v++) {
+                vec s[CHAINS];
+                UNROLLED for (int z = 0; z < CHAINS; z++) s[z] =
+                    load(chain + (v * CHAINS + z) * FULL);
+                const vec sum = add_chain_vectors(s);
+                store(total + v * FULL, first == 0 ? sum : plus(load(total + v * FULL), sum));
+            }
+        }
+        for (int64_t v = 0; v < vectors; v++)
+            end_elements(p, load(total + v * FULL), w->c + (i0 + v * FULL) * w->c_i, w->c_i,
+                         rows - v * FULL);
+    }
+}
+
+/* Adds `k` steps, contiguous in both, to the chains of rows x columns elements: their chains hide
+ * each other's latency. */
+INLINE void add_to_chains(const int rows, const int columns, const float *x, int64_t ldx,
+                          const float *y, int64_t ldy, int64_t k, vec8 *s)
+{
+    int64_t l = 0;
+    for (; l + DUO_CHAINS <= k; l += DUO_CHAINS) {
+        vec8 factor[4];
+        UNROLLED for (int j = 0; j < columns; j++) factor[j] = load8(y + j * ldy + l);
+        UNROLLED for (int i = 0; i < rows; i++)
+        {
+            const vec8 xi = load8(x + i * ldx + l);
+            UNROLLED for (int j = 0; j < columns; j++) s[i * columns + j] =
+                fused8(xi, factor[j], s[i * columns + j]);
+        }
+    }
+    if (l == k) return;
+    /* Of the other chains nothing changes: they get + 0 * 0. */
+    vec8 factor[4];
+    UNROLLED for (int j = 0; j < columns; j++) factor[j] = first8(y + j * ldy + l, k - l);
+    UNROLLED for (int i = 0; i < rows; i++)
+    {
+        const vec8 xi = first8(x + i * ldx + l, k - l);
+        UNROLLED for (int j = 0; j < columns; j++) s[i * columns + j] =
+            fused8(xi, factor[j], s[i * columns + j]);
+    }
+}
+
+/* The sums of a segment of rows x columns elements: sum[i * step + j * step_j]. */
+INLINE void sum_elements(const int rows, const int columns, const float *x, int64_t ldx,
+                         const float *y, int64_t ldy, int64_t k, float *sum, int64_t step_j)
+{
+    vec8 s[16];
+    float chain[DUO_CHAINS];
+    UNROLLED for (int e = 0; e < rows * columns; e++) s[e] = zero8();
+    add_to_chains(rows, columns, x, ldx, y, ldy, k, s);
+    UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int j = 0; j < columns; j++)
+    {
+        store8(chain, s[i * columns + j]);
+        sum[i + j * step_j] = add_chains(chain);
+    }
+}
+
+/* One column of Y, X's rows contiguous. */
+NOINLINE void vector_by_rows(const view *w)
+{
+    enum { ROWS_OF_STRIP = 256 };
+    const duo_product *const p = w->p;
+    float copy[DUO_CHAIN], total[ROWS_OF_STRIP], sum[8];
+    for (int64_t i0 = 0; i0 < w->m; i0 += ROWS_OF_STRIP) {
+        const int64_t rows = smaller(w->m - i0, ROWS_OF_STRIP);
+        for (int64_t first = 0; first < p->k; first += DUO_CHAIN) {
+            const int64_t k = smaller(p->k - first, DUO_CHAIN);
+            const float *const x = w->x + i0 * w->ldx + first, *y = w->y + first * w->y_k;
+            if (w->y_k != 1) {
+                for (int64_t l = 0; l < k; l++) copy[l] = y[l * w->y_k];
+                y = copy;
+            }
+            for (int64_t i = 0, here; i < rows; i += here) {
+                here = rows - i >= 8 ? 8 : rows - i >= 4 ? 4 : 1;
+                if (here == 8)
+                    sum_elements(8, 1, x + i * w->ldx, w->ldx, y, 0, k, sum, 0);
+                else if (here == 4)
+                    sum_elements(4, 1, x + i * w->ldx, w->ldx, y, 0, k, sum, 0);
+                else
+                    sum_elements(1, 1, x + i * w->ldx, w->ldx, y, 0, k, sum, 0);
+                for (int64_t q = 0; q < here; q++)
+                    total[i + q] = first == 0 ? sum[q] : total[i + q] + sum[q];
+            }
+        }
+        for (int64_t i = 0; i < rows; i++) {
+            float *const c = w->c + (i0 + i) * w->c_i;
+            *c = ended(p, total[i], c);
+        }
+    }
+}
+
+/* One element: four segments at a time hide each other's latency. */
+NOINLINE float one_element(const float *x, const float *y, int64_t k)
+{
+    float total = 0.0f, sum[4];
+    int64_t l = 0;
+    for (; l + 4 * DUO_CHAIN <= k; l += 4 * DUO_CHAIN) {
+        vec8 s[4];
+        UNROLLED for (int q = 0; q < 4; q++) s[q] = zero8();
+        for (int64_t z = l; z < l + DUO_CHAIN; z += DUO_CHAINS)
+            UNROLLED for (int q = 0; q < 4; q++) s[q] =
+                fused8(load8(x + z + q * DUO_CHAIN), load8(y + z + q * DUO_CHAIN), s[q]);
+        for (int q = 0; q < 4; q++) {
+            float chain[DUO_CHAINS];
+            store8(chain, s[q]);
+            sum[q] = add_chains(chain);
+        }
+        for (int q = 0; q < 4; q++) total = l == 0 && q == 0 ? sum[q] : total + sum[q];
+    }
+    for (; l < k; l += DUO_CHAIN) {
+        sum_elements(1, 1, x + l, 0, y + l, 0, smaller(k - l, DUO_CHAIN), sum, 0);
+        total = l == 0 ? sum[0] : total + sum[0];
+    }
+    return total;
+}
+
+/* One segment of few elements, A's rows and B's columns contiguous: sum[i + j m]. */
+static void sum_few_elements(int64_t m, int64_t n, const float *x, int64_t ldx, const float *y,
+                             int64_t ldy, int64_t k, float *sum)
+{
+#define SUM(r, c)                                                                                  \
+    case 4 * r + c:                                                                                \
+        sum_elements(r, c, x + i * ldx, ldx, y + j * ldy, ldy, k, sum + i + j * m, m);             \
+        break;
+    for (int64_t i = 0, rows; i < m; i += rows) {
+        rows = m - i >= 2 ? 2 : 1;
+        for (int64_t j = 0, columns; j < n; j += columns) {
+            columns = smaller(n - j, 4);
+            switch (4 * rows + columns) {
+                SUM(1, 1)
+                SUM(1, 2)
+                SUM(1, 3)
+                SUM(1, 4)
+                SUM(2, 1)
+                SUM(2, 2)
+                SUM(2, 3)
+                SUM(2, 4)
+            }
+        }
+    }
+#undef SUM
+}
+
+/* Few elements. If A's rows or B's columns are not contiguous in k, a part of them is copied; all
+ * chains are then carried on through memory. */
+NOINLINE void few_elements(const duo_product *p)
+{
+    float total[DUO_FEW], sum[DUO_FEW], a[DUO_FEW * 128], b[DUO_FEW * 128];
+    const int64_t a_row = p->transa ? p->lda : 1, a_k = p->transa ? 1 : p->lda;
+    const int64_t b_k = p->transb ? p->ldb : 1, b_column = p->transb ? 1 : p->ldb;
+    const int64_t area = p->m * p->n;
+    if (area == 1 && a_k == 1 && b_k == 1) {
+        *p->c = ended(p, one_element(p->a, p->b, p->k), p->c);
+        return;
+    }
+    for (int64_t first = 0; first < p->k; first += DUO_CHAIN) {
+        const int64_t k = smaller(p->k - first, DUO_CHAIN);
+        const float *const x = p->a + first * a_k, *const y = p->b + first * b_k;
+        if (a_k == 1 && b_k == 1) {
+            sum_few_elements(p->m, p->n, x, a_row, y, b_column, k, sum);
+        } else {
+            float chain[DUO_FEW * DUO_CHAINS] = {0};
+            for (int64_t l0 = 0; l0 < k; l0 += 128) {
+                const int64_t steps = smaller(k - l0, 128);
+                for (int64_t l = 0; l < steps; l++) {
+                    for (int64_t i = 0; i < p->m; i++)
+                        a[i * 128 + l] = x[i * a_row + (l0 + l) * a_k];
+                    for (int64_t j = 0; j < p->n; j++)
+                        b[j * 128 + l] = y[j * b_column + (l0 + l) * b_k];
+                }
+                for (int64_t i = 0; i < p->m; i++)
+                    for (int64_t j = 0; j < p->n; j++) {
+                        float *const c = chain + (i + j * p->m) * DUO_CHAINS;
+                        vec8 s = load8(c);
+                        add_to_chains(1, 1, a + i * 128, 0, b + j * 128, 0, steps, &s);
+                        store8(c, s);
+                    }
+            }
+            for (int64_t e = 0; e < area; e++) sum[e] = add_chains(chain + e * DUO_CHAINS);
+        }
+        for (int64_t e = 0; e < area; e++) total[e] = first == 0 ? sum[e] : total[e] + sum[e];
+    }
+    for (int64_t j = 0; j < p->n; j++)
+        for (int64_t i = 0; i < p->m; i++) {
+            float *const c = p->c + i + j * p->ldc;
+            *c = ended(p, total[i + j * p->m], c);
+        }
+}
+
+static void vector_product(const duo_product *p)
+{
+    if (p->m * p->n <= DUO_FEW && p->k >= DUO_MANY) {
+        few_elements(p);
+        return;
+    }
+    const view w = p->n == 1 ? view_of(p) : transposed_view_of(p);
+    if (w.along_k ? p->k < 2 * DUO_CHAINS : w.m * p->k < 1 << 16)
+        vector_in_registers(&w);
+    else if (w.along_k)
+        vector_by_rows(&w);
+    else
+        vector_by_columns(&w);
+}
+
+/* ---- Which path ---- */
+
+/* Columns at a time, so that a panel of B does not become too large. */
+static int64_t panel_columns(const duo_product *p)
+{
+    enum { PANEL = 4 << 20, LEAST = 8 * COLUMNS, MOST = 1020 };
+    const int64_t columns = PANEL / p->k / COLUMNS * COLUMNS;
+    return smaller(p->n, columns < LEAST ? LEAST : smaller(columns, MOST));
+}
+
+/*
+ * Up to so many columns, X is read once instead of being packed; beyond the caches, up to more. If
+ * X's columns are contiguous and C is not transposed, tiles are good from fewer columns on. Measured
+ * on a Zen 4 and a Xeon of 2023.
+ */
+static int64_t most_columns(const view *w)
+{
+    const bool large = w->m * w->p->k > 1 << 18;
+    if (w->p->k <= 16 || w->m < 4 * FULL) return 0;
+    return w->c_i == 1 && !w->along_k ? (large ? 4 : 2) : large ? 8 : 4;
+}
+
+static void multiply(const duo_product *p)
+{
+    if (p->vector) {
+        vector_product(p);
+        return;
+    }
+    if (p->m <= ROWS && p->n <= 8 * COLUMNS && p->k < DUO_MANY) {
+        small(p);
+        return;
+    }
+    if (p->k <= 8 && !p->transa && p->m >= 4 * ROWS) {
+        few_steps(p);
+        return;
+    }
+    if (p->m <= 8 || p->n <= 8) {
+        const view columns = view_of(p), rows = transposed_view_of(p);
+        if (p->n <= most_columns(&columns)) {
+            few(&columns);
+            return;
+        }
+        if (p->m <= most_columns(&rows)) {
+            few(&rows);
+            return;
+        }
+    }
+    if (!multiply_blocks(p, panel_columns(p))) few_after_few(p);
+}
+
+static void finish(const duo_product *p, const float *sums, int64_t segments, int64_t j0, int64_t n)
+{
+    for (int64_t j = j0; j < j0 + n; j++)
+        for (int64_t i = 0; i < p->m; i += FULL) {
+            const mask which = some(p->m - i);
+            vec total = load_some(sums + i + j * p->m, which);
+            for (int64_t s = 1; s < segments; s++)
+                total = plus(total, load_some(sums + (s * p->n + j) * p->m + i, which));
+            end_vector(p, total, p->c + i + j * p->ldc, which);
+        }
+}
+
+const duo_ffma JOIN(duo_ffma_, ISA) = {.isa = TEXT(ISA),
+                                       .rows = ROWS,
+                                       .columns = COLUMNS,
+                                       .block_rows = BLOCK_ROWS,
+                                       .multiply = multiply,
+                                       .panel_floats = panel_floats,
+                                       .panel_width = even_columns,
+                                       .pack = pack_panel,
+                                       .multiply_panel = multiply_panel,
+                                       .finish = finish};

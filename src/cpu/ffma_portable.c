@@ -1,0 +1,92 @@
+/*
+ * ffma_portable.c - sgemm_cpu_ffma for any processor (ffma_body.h), in vectors of the compiler.
+ * Where the processor has a fused multiply-add in hardware (all of ARM's 64-bit ones), it is fast.
+ * Elsewhere fmaf is a function in software: right, and slow.
+ */
+#include <stdint.h>
+
+#define ISA     portable
+#define FULL    4
+#define HALF    4
+#define COLUMNS 6
+
+enum { BLOCK_ROWS = 96 };
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef float vec4 __attribute__((vector_size(16)));
+typedef int mask4;
+
+INLINE mask4 some4(int64_t count) { return count > 4 ? 4 : (int)count; }
+INLINE vec4 zero4(void) { return (vec4){0.0f}; }
+INLINE vec4 splat4(float x) { return (vec4){x, x, x, x}; }
+INLINE vec4 plus4(vec4 x, vec4 y) { return x + y; }
+INLINE vec4 times4(vec4 x, vec4 y) { return x * y; }
+
+INLINE vec4 load4(const float *p)
+{
+    vec4 v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+INLINE void store4(float *p, vec4 v) { __builtin_memcpy(p, &v, sizeof v); }
+
+INLINE vec4 load_some4(const float *p, mask4 m)
+{
+    vec4 v = {0.0f};
+    if (m == 4) return load4(p);
+    for (int i = 0; i < m; i++) v[i] = p[i];
+    return v;
+}
+
+INLINE void store_some4(float *p, mask4 m, vec4 v)
+{
+    if (m == 4)
+        store4(p, v);
+    else
+        for (int i = 0; i < m; i++) p[i] = v[i];
+}
+
+INLINE vec4 fused4(vec4 x, vec4 y, vec4 z)
+{
+    return (vec4){__builtin_fmaf(x[0], y[0], z[0]), __builtin_fmaf(x[1], y[1], z[1]),
+                  __builtin_fmaf(x[2], y[2], z[2]), __builtin_fmaf(x[3], y[3], z[3])};
+}
+
+typedef struct vec8 {
+    vec4 low, high;
+} vec8;
+
+INLINE vec8 zero8(void) { return (vec8){zero4(), zero4()}; }
+INLINE vec8 load8(const float *p) { return (vec8){load4(p), load4(p + 4)}; }
+INLINE vec8 first8(const float *p, int64_t count)
+{
+    return (vec8){load_some4(p, some4(count)),
+                  count > 4 ? load_some4(p + 4, some4(count - 4)) : zero4()};
+}
+INLINE void store8(float *p, vec8 v)
+{
+    store4(p, v.low);
+    store4(p + 4, v.high);
+}
+INLINE vec8 fused8(vec8 x, vec8 y, vec8 z)
+{
+    return (vec8){fused4(x.low, y.low, z.low), fused4(x.high, y.high, z.high)};
+}
+
+INLINE void columns_4(vec4 x[4], const float *p, int64_t ld)
+{
+    for (int z = 0; z < 4; z++) x[z] = (vec4){p[z], p[z + ld], p[z + 2 * ld], p[z + 3 * ld]};
+}
+
+INLINE void columns_all(vec4 x[4], const float *p, int64_t ld) { columns_4(x, p, ld); }
+
+INLINE void transpose_4(float *to, int64_t step, const float *p, int64_t ld)
+{
+    vec4 x[4];
+    columns_4(x, p, ld);
+    for (int z = 0; z < 4; z++) store4(to + z * step, x[z]);
+}
+
+#include "cpu/ffma_body.h"

@@ -1,0 +1,164 @@
+/*
+ * test_product_order.c - products on the CPU have the documented order of summation: the same bits
+ * by every clone, on any number of threads, for any storage of A and B, leading dimension,
+ * alignment, alpha and beta, as a plain loop over k in that order.
+ */
+#include <stdio.h>
+
+#include "call.h"
+#include "cpu/ffma.h"
+#include "cpu/kernels.h"
+#include "support/arrays.h"
+#include "support/calls.h"
+#include "support/harness.h"
+#include "support/product_order.h"
+
+typedef struct shape {
+    int64_t m, n, k;
+} shape;
+
+/* Shapes for every path through sgemm_cpu_ffma, by kind. */
+static shape random_shape(test_rng *rng, int kind)
+{
+    const int64_t few = test_between(rng, 1, 9), small = test_between(rng, 1, 50);
+    const int64_t usual = test_between(rng, 1, 150), long_k = test_between(rng, 1, 3000);
+    switch (kind) {
+    case 0:
+        return (shape){small, test_between(rng, 1, 50), test_between(rng, 1, 64)};
+    case 1: /* several segments of k */
+        return (shape){usual, test_between(rng, 1, 90), long_k};
+    case 2: /* few columns, few rows */
+        return (shape){usual * 3, few, long_k / 3 + 1};
+    case 3:
+        return (shape){few, usual * 3, long_k / 3 + 1};
+    case 4: /* vectors */
+        return (shape){usual * 3, 1, long_k};
+    case 5:
+        return (shape){1, usual * 3, long_k};
+    case 6: /* few elements */
+        return (shape){test_between(rng, 1, 4), test_between(rng, 1, 4), 3 * long_k};
+    case 7: /* few steps of k */
+        return (shape){usual * 4, small, few};
+    case 8: /* panels of B */
+        return (shape){usual + 150, usual * 2 + 256, test_between(rng, 64, 1200)};
+    default:
+        return (shape){usual, test_between(rng, 1, 150), test_between(rng, 1, 300)};
+    }
+}
+enum { KINDS = 10 };
+
+typedef struct problem {
+    shape s;
+    bool transa, transb;
+    float alpha, beta;
+    test_array a, b, c, expected;
+} problem;
+
+static problem random_problem(test_rng *rng, int kind)
+{
+    static const float alphas[] = {1.0f, -1.7f, 0.3f}, betas[] = {0.0f, 1.0f, -0.6f};
+    problem p = {.s = random_shape(rng, kind),
+                 .transa = test_between(rng, 0, 1) != 0,
+                 .transb = test_between(rng, 0, 1) != 0,
+                 .alpha = alphas[test_between(rng, 0, 2)],
+                 .beta = betas[test_between(rng, 0, 2)]};
+    /* Now and then a leading dimension that puts all columns into one set of the cache. */
+    const int64_t extra = test_between(rng, 0, 7) == 0 ? 4096 : test_between(rng, 0, 9);
+    p.a = test_array_matrix(false, p.transa, p.s.m, p.s.k, extra, test_between(rng, 0, 15));
+    p.b = test_array_matrix(false, p.transb, p.s.k, p.s.n, extra, test_between(rng, 0, 15));
+    p.c = test_array_matrix(false, false, p.s.m, p.s.n, test_between(rng, 0, 9),
+                            test_between(rng, 0, 15));
+    test_array_fill(&p.a, rng, DATA_NORMAL);
+    test_array_fill(&p.b, rng, DATA_NORMAL);
+    if (p.beta != 0.0f) test_array_fill(&p.c, rng, DATA_NORMAL);
+    p.expected = test_array_copy(&p.c);
+    for (int64_t j = 0; j < p.s.n; j++)
+        for (int64_t i = 0; i < p.s.m; i++) {
+            float *const c = &p.expected.data[i + j * p.c.ld];
+            *c = product_order(p.transa, p.transb, p.s.m, p.s.n, p.s.k, p.alpha, p.a.data, p.a.ld,
+                               p.b.data, p.b.ld, p.beta, *c, i, j);
+        }
+    return p;
+}
+
+static void end_problem(problem *p)
+{
+    test_array_free(&p->a);
+    test_array_free(&p->b);
+    test_array_free(&p->c);
+    test_array_free(&p->expected);
+}
+
+static int comparisons;
+
+static void check(const problem *p, int threads)
+{
+    test_array c = test_array_copy(&p->c);
+    duo_call call = test_sgemm_call(p->transa, p->transb, p->s.m, p->s.n, p->s.k, p->alpha,
+                                    p->a.data, p->a.ld, p->b.data, p->b.ld, p->beta, c.data, c.ld);
+    call.threads = threads;
+    CHECK(duo_sgemm_cpu_ffma(&call) == DUO_OK, "declined");
+    CHECK(test_array_equal(&c, &p->expected), "other bits on %d threads", threads);
+    CHECK(test_array_intact(&c), "gaps of C are written");
+    test_array_free(&c);
+    comparisons++;
+}
+
+/* A problem with every clone. The portable one has no fused multiply-add on some processors. */
+static void check_clones(const problem *p, int kind)
+{
+    static const int threads[] = {1, 2, 3, 7, 16};
+    for (int i = 0; duo_ffma_clone(i) != NULL; i++) {
+        const duo_ffma *const clone = duo_ffma_set(duo_ffma_clone(i));
+        const bool slow = duo_ffma_clone(i + 1) == NULL && i > 0;
+        const double work = (double)p->s.m * (double)p->s.n * (double)p->s.k;
+        test_case("product_order/%d/%s/%c%c/%jdx%jdx%jd/a=%g,b=%g", kind, clone->isa,
+                  p->transa ? 't' : 'n', p->transb ? 't' : 'n', (intmax_t)p->s.m, (intmax_t)p->s.n,
+                  (intmax_t)p->s.k, (double)p->alpha, (double)p->beta);
+        for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++)
+            if (!slow || (t < 2 && work < 3e6)) check(p, threads[t]);
+    }
+    duo_ffma_set(NULL);
+}
+
+static void clones(void)
+{
+    test_rng rng = test_rng_for("product_order");
+    const int rounds = test_amount(3, 20, 1000);
+    for (int round = 0; round < rounds; round++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            problem p = random_problem(&rng, kind);
+            check_clones(&p, kind);
+            CHECK(test_array_intact(&p.a) && test_array_intact(&p.b), "A or B is written");
+            end_problem(&p);
+        }
+    printf("%d comparisons\n", comparisons);
+}
+
+/* Every small shape once: edges of tiles in both directions. */
+static void edges(void)
+{
+    test_rng rng = test_rng_for("product_order/edges");
+    const int64_t most = test_amount(20, 36, 70);
+    for (int64_t m = 1; m <= most; m++)
+        for (int64_t n = 1; n <= 26; n++) {
+            problem p = {.s = {m, n, 3 + (m + n) % 7}, .alpha = 1.0f, .transa = m % 3 == 0};
+            p.a = test_array_matrix(false, p.transa, m, p.s.k, 1, 1);
+            p.b = test_array_matrix(false, p.transb, p.s.k, n, 2, 3);
+            p.c = test_array_matrix(false, false, m, n, 3, 5);
+            test_array_fill(&p.a, &rng, DATA_NORMAL);
+            test_array_fill(&p.b, &rng, DATA_NORMAL);
+            p.expected = test_array_copy(&p.c);
+            for (int64_t j = 0; j < n; j++)
+                for (int64_t i = 0; i < m; i++)
+                    p.expected.data[i + j * p.c.ld] =
+                        product_order(p.transa, false, m, n, p.s.k, 1.0f, p.a.data, p.a.ld,
+                                      p.b.data, p.b.ld, 0.0f, 0.0f, i, j);
+            check_clones(&p, -1);
+            end_problem(&p);
+        }
+}
+
+static const test_entry tests[] = {{"clones", clones}, {"edges", edges}, {NULL, NULL}};
+
+int main(int argc, char **argv) { return test_main(argc, argv, "product_order", tests); }
