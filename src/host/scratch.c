@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { PLACES = 64, HEAD = 64, HUGE_PAGE = 2 << 20 };
+enum { PLACES = 64, HEAD = 64, HUGE_PAGE = 2 << 20, MOST_KEPT = 64 << 20 /* bytes of a block */ };
 
 /* At the beginning of a block; what the caller gets begins HEAD bytes later. */
 typedef struct block {
@@ -59,9 +59,9 @@ void *duo_scratch_take(size_t bytes)
 void duo_scratch_give(void *memory)
 {
     if (memory == NULL) return;
-    block *b = (block *)((char *)memory - HEAD);
+    block *const b = (block *)((char *)memory - HEAD);
     const unsigned own = own_place();
-    for (unsigned i = 0; i < PLACES; i++) {
+    for (unsigned i = 0; i < PLACES && b->bytes <= MOST_KEPT; i++) {
         block *none = NULL;
         if (atomic_compare_exchange_strong_explicit(&place[(own + i) % PLACES].block, &none, b,
                                                     memory_order_release, memory_order_relaxed))
