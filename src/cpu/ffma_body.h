@@ -262,10 +262,11 @@ static void pack_b(float *to, const float *b, int64_t ldb, bool trans, int64_t n
 
 /* ---- Small products ---- */
 
-/* B is read where it is, and so is A, unless it is transposed: then it is packed on the stack. */
-NOINLINE void small(const duo_product *p)
+enum { TINY_STEPS = 8 };
+
+/* B is read where it is, and so is A, unless it is transposed: then it is packed into `packed`. */
+INLINE void small_with(const duo_product *p, float *packed)
 {
-    float packed[ROWS * DUO_MANY];
     tile t = {.k = p->k,
               .a_step = p->lda,
               .b_step = p->transb ? p->ldb : 1,
@@ -291,6 +292,29 @@ NOINLINE void small(const duo_product *p)
             t.c += width * p->ldc;
         }
     }
+}
+
+NOINLINE void small_transposed(const duo_product *p)
+{
+    float packed[ROWS * DUO_MANY];
+    small_with(p, packed);
+}
+
+/* Some threads have no more stack than this needs. */
+NOINLINE void tiny_transposed(const duo_product *p)
+{
+    float packed[ROWS * TINY_STEPS];
+    small_with(p, packed);
+}
+
+NOINLINE void small(const duo_product *p)
+{
+    if (!p->transa)
+        small_with(p, NULL);
+    else if (p->k <= TINY_STEPS)
+        tiny_transposed(p);
+    else
+        small_transposed(p);
 }
 
 /* ---- Blocks ---- */

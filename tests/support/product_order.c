@@ -1,4 +1,4 @@
-/* product_order.c - a product's order of summation (product_order.h). It shares no code with src. */
+/* product_order.c - a product's order (product_order.h). It shares no code with src. */
 #include "support/product_order.h"
 
 #include <math.h>
