@@ -198,10 +198,12 @@ done
 with_library scipy_mkl '' -DMKL
 # Here ours are made slow, by a profile.
 model=$("$tool" info | sed -n 's/^  model *//p')
-awk -v version="$("$tool" --version | awk '{ print $2 }')" -v cpu="${model%, *}" -v id="${model##*, }" '
+version=$("$tool" --version | awk '{ print $2 }')
+awk -v version="$version" -v cpu="${model%, *}" -v id="${model##*, }" '
     /^\[/ { ours = /sgemm_cpu_ffma/ } ours && /^[0-9]/ { $3 = $3 "0" }
     /^version/ { $0 = "version = " version } /^cpu =/ { $0 = "cpu = " cpu }
-    /^cpu_id/ { $0 = "cpu_id = " id } { print }' "$source/bench/profiles/generic.ini" >"$work/mkl.ini"
+    /^cpu_id/ { $0 = "cpu_id = " id } { print }' \
+    "$source/bench/profiles/generic.ini" >"$work/mkl.ini"
 expect 0 DUOBLAS_PROFILE="$work/mkl.ini" LD_PRELOAD="$preload" "$work/scipy_mkl" large
 says out "^its own sgemm$"
 # These names have 32-bit integers, even if the plain ones have 64.

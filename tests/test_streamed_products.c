@@ -174,7 +174,7 @@ static void everything_fits(void)
     test_rng rng = test_rng_for("streamed, fits");
     plans met = {0};
     duo_context *const ctx = test_context();
-    for (int i = 0; i < test_amount(50, 150, 150); i++) {
+    for (int i = 0; i < 150; i++) {
         const test_problem p = random_problem(&rng, 300 * scale(), 200 * scale());
         const mixture x = random_mixture(&rng);
         run_public(ctx, &p, &x, &met, &rng);
@@ -215,7 +215,7 @@ static void little_memory(void)
 {
     test_rng rng = test_rng_for("streamed, little memory");
     plans met = {0};
-    for (int i = 0; i < test_amount(30, 80, 80); i++) {
+    for (int i = 0; i < 80; i++) {
         test_problem p = random_problem(&rng, 500 * scale(), 200 * scale());
         mixture x = random_mixture(&rng);
         const bool deep = i % 8 == 0;

@@ -3,9 +3,9 @@
  * (sgemm_cpu_ffma.c) and its clones share. A clone is the code of ffma_body.h, compiled for one
  * instruction set.
  *
- * Order    An element of C is summed in segments of DUO_CHAIN steps of k. In most products a segment
- *          is one chain of fused multiply-adds over ascending k, from +0. In a vector product
- *          (below) it is DUO_CHAINS chains side by side, chain l for the steps k = l mod
+ * Order    An element of C is summed in segments of DUO_CHAIN steps of k. In most products a
+ *          segment is one chain of fused multiply-adds over ascending k, from +0. In a vector
+ *          product (below) it is DUO_CHAINS chains side by side, chain l for the steps k = l mod
  *          DUO_CHAINS, which are then added by halves: l and l + 4, then l and l + 2, then l and
  *          l + 1. The sums of the segments are added in order. At the end the element is alpha sum
  *          if beta is 0, else fma(alpha, sum, beta c). So only m, n and k decide the order: not the
@@ -79,15 +79,15 @@ typedef struct duo_ffma {
     void (*multiply)(const duo_product *p);
 
     /* A panel: all steps of columns of op(B), packed once for all rows. Its size in floats; packs
-     * the segment that begins at step `first`, columns [j, j + n) of it, j a multiple of the panel's
-     * width; multiplies all rows of p, whose columns are the panel's. False: there is no memory,
-     * and nothing was written. */
+     * the segment that begins at step `first`, columns [j, j + n) of it, where j is a multiple of
+     * the panel's width; multiplies all rows of p, whose columns are the panel's. False: there is
+     * no memory, and nothing was written. */
     int64_t (*panel_floats)(int64_t n, int64_t k);
     int64_t (*panel_width)(int64_t n); /* columns that are packed side by side */
     void (*pack)(const duo_product *p, int64_t first, int64_t j, int64_t n, float *panel);
     bool (*multiply_panel)(const duo_product *p, const float *panel);
 
-    /* The end of columns [j, j + n) of C. The sums of p's segments are sums[segment][column][row]. */
+    /* Ends columns [j, j + n) of C. The sums of p's segments are sums[segment][column][row]. */
     void (*finish)(const duo_product *p, const float *sums, int64_t segments, int64_t j, int64_t n);
 } duo_ffma;
 

@@ -438,8 +438,8 @@ static bool multiply_blocks(const duo_product *p, int64_t columns)
 /* ---- Products that read one operand from memory once ---- */
 
 /*
- * C, or its transpose, as m long columns: C(i, j) = sum of X(i, l) Y(l, j). X has the many rows, and
- * Y few columns.
+ * C, or its transpose, as n long columns: C(i, j) = sum of X(i, l) Y(l, j). X has many rows, and Y
+ * has few columns.
  */
 typedef struct view {
     const duo_product *p;
@@ -958,9 +958,9 @@ static int64_t panel_columns(const duo_product *p)
 }
 
 /*
- * Up to so many columns, X is read once instead of being packed; beyond the caches, up to more. If
- * X's columns are contiguous and C is not transposed, tiles are good from fewer columns on. Measured
- * on a Zen 4 and a Xeon of 2023.
+ * Up to so many columns X is read once instead of being packed; beyond the caches, up to more. If
+ * X's columns are contiguous and C is not transposed, tiles are good from fewer columns on.
+ * Measured on a Zen 4 and a Xeon of 2023.
  */
 static int64_t most_columns(const view *w)
 {

@@ -124,7 +124,7 @@ static int useful_threads(double work, int threads)
     return pieces < threads ? (int)pieces + 1 : threads;
 }
 
-/* Tiles for `pieces` threads, each of whole vectors of rows: those with the least work and edges. */
+/* Tiles for `pieces` threads, each of whole vectors of rows: those with least work and edges. */
 static void cut(tiles *t, int64_t pieces)
 {
     const duo_product *const p = t->p;
