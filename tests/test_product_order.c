@@ -36,7 +36,7 @@ static shape random_shape(test_rng *rng, int kind)
     case 5:
         return (shape){1, usual * 3, long_k};
     case 6: /* few elements */
-        return (shape){test_between(rng, 1, 4), test_between(rng, 1, 4), 3 * long_k};
+        return (shape){test_between(rng, 1, 4), test_between(rng, 1, 4), 8 * long_k};
     case 7: /* few steps of k */
         return (shape){usual * 4, small, few};
     case 8: /* panels of B */

@@ -934,7 +934,8 @@ NOINLINE void few_elements(const duo_product *p)
 
 static void vector_product(const duo_product *p)
 {
-    if (p->m * p->n <= DUO_FEW && p->k >= DUO_MANY) {
+    /* Of few elements, a part of k may be short. */
+    if ((p->m > 1 && p->n > 1) || (p->m * p->n <= DUO_FEW && p->k >= DUO_MANY)) {
         few_elements(p);
         return;
     }
