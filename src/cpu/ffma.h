@@ -78,10 +78,10 @@ typedef struct duo_ffma {
      * or does without if there is none. */
     void (*multiply)(const duo_product *p);
 
-    /* A panel: all steps of columns of op(B), packed once for all rows. Its size in floats; packs
-     * the segment that begins at step `first`, columns [j, j + n) of it, where j is a multiple of
-     * the panel's width; multiplies all rows of p, whose columns are the panel's. False: there is
-     * no memory, and nothing was written. */
+    /* A panel has all steps of columns of op(B). It is packed once, for all rows.
+     * panel_floats: its size. pack: columns [j, j + n) of the segment that begins at step `first`;
+     * j is a multiple of panel_width. multiply_panel: all rows of p, which has the panel's columns.
+     * It returns false if there is no memory; then nothing was written. */
     int64_t (*panel_floats)(int64_t n, int64_t k);
     int64_t (*panel_width)(int64_t n); /* columns that are packed side by side */
     void (*pack)(const duo_product *p, int64_t first, int64_t j, int64_t n, float *panel);

@@ -1,6 +1,7 @@
 /* ffma_avx2.c - sgemm_cpu_ffma for AVX2 with FMA (ffma_body.h). */
-#include <immintrin.h>
 #include <stdint.h>
+
+#include "cpu/ffma_x86.h"
 
 #define ISA     avx2
 #define FULL    8
@@ -9,26 +10,16 @@
 
 enum { BLOCK_ROWS = 96 };
 
-#define INLINE static inline __attribute__((always_inline))
-
 static const int32_t first_lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 
-typedef __m256 vec8;
 typedef __m256i mask8;
 
 INLINE mask8 some8(int64_t count)
 {
     return _mm256_loadu_si256((const __m256i *)(first_lanes + 8 - (count > 8 ? 8 : count)));
 }
-INLINE vec8 zero8(void) { return _mm256_setzero_ps(); }
-INLINE vec8 load8(const float *p) { return _mm256_loadu_ps(p); }
 INLINE vec8 load_some8(const float *p, mask8 m) { return _mm256_maskload_ps(p, m); }
-INLINE void store8(float *p, vec8 v) { _mm256_storeu_ps(p, v); }
 INLINE void store_some8(float *p, mask8 m, vec8 v) { _mm256_maskstore_ps(p, m, v); }
-INLINE vec8 splat8(float x) { return _mm256_set1_ps(x); }
-INLINE vec8 fused8(vec8 x, vec8 y, vec8 z) { return _mm256_fmadd_ps(x, y, z); }
-INLINE vec8 plus8(vec8 x, vec8 y) { return _mm256_add_ps(x, y); }
-INLINE vec8 times8(vec8 x, vec8 y) { return _mm256_mul_ps(x, y); }
 INLINE vec8 first8(const float *p, int64_t count) { return load_some8(p, some8(count)); }
 
 typedef __m128 vec4;
@@ -81,17 +72,6 @@ INLINE void columns_all(vec8 x[8], const float *p, int64_t ld)
         x[z] = _mm256_permute2f128_ps(low[z], high[z], 0x20);
         x[z + 4] = _mm256_permute2f128_ps(low[z], high[z], 0x31);
     }
-}
-
-INLINE void transpose_4(float *to, int64_t step, const float *p, int64_t ld)
-{
-    __m128 a = _mm_loadu_ps(p), b = _mm_loadu_ps(p + ld);
-    __m128 c = _mm_loadu_ps(p + 2 * ld), d = _mm_loadu_ps(p + 3 * ld);
-    _MM_TRANSPOSE4_PS(a, b, c, d);
-    _mm_storeu_ps(to, a);
-    _mm_storeu_ps(to + step, b);
-    _mm_storeu_ps(to + 2 * step, c);
-    _mm_storeu_ps(to + 3 * step, d);
 }
 
 #include "cpu/ffma_body.h"

@@ -1,6 +1,7 @@
 /* ffma_avx512.c - sgemm_cpu_ffma for AVX-512 (ffma_body.h). */
-#include <immintrin.h>
 #include <stdint.h>
+
+#include "cpu/ffma_x86.h"
 
 #define ISA     avx512
 #define FULL    16
@@ -8,8 +9,6 @@
 #define COLUMNS 12
 
 enum { BLOCK_ROWS = 192 };
-
-#define INLINE static inline __attribute__((always_inline))
 
 typedef __m512 vec16;
 typedef __mmask16 mask16;
@@ -25,19 +24,11 @@ INLINE vec16 fused16(vec16 x, vec16 y, vec16 z) { return _mm512_fmadd_ps(x, y, z
 INLINE vec16 plus16(vec16 x, vec16 y) { return _mm512_add_ps(x, y); }
 INLINE vec16 times16(vec16 x, vec16 y) { return _mm512_mul_ps(x, y); }
 
-typedef __m256 vec8;
 typedef __mmask8 mask8;
 
 INLINE mask8 some8(int64_t count) { return count >= 8 ? 0xFF : (mask8)((1u << count) - 1); }
-INLINE vec8 zero8(void) { return _mm256_setzero_ps(); }
-INLINE vec8 load8(const float *p) { return _mm256_loadu_ps(p); }
 INLINE vec8 load_some8(const float *p, mask8 m) { return _mm256_maskz_loadu_ps(m, p); }
-INLINE void store8(float *p, vec8 v) { _mm256_storeu_ps(p, v); }
 INLINE void store_some8(float *p, mask8 m, vec8 v) { _mm256_mask_storeu_ps(p, m, v); }
-INLINE vec8 splat8(float x) { return _mm256_set1_ps(x); }
-INLINE vec8 fused8(vec8 x, vec8 y, vec8 z) { return _mm256_fmadd_ps(x, y, z); }
-INLINE vec8 plus8(vec8 x, vec8 y) { return _mm256_add_ps(x, y); }
-INLINE vec8 times8(vec8 x, vec8 y) { return _mm256_mul_ps(x, y); }
 INLINE vec8 first8(const float *p, int64_t count) { return load_some8(p, some8(count)); }
 
 INLINE vec16 unpack_low(vec16 x, vec16 y)
@@ -91,17 +82,6 @@ INLINE void columns_all(vec16 x[16], const float *p, int64_t ld)
         x[z + 8] = _mm512_shuffle_f32x4(b, d, 0x88);
         x[z + 12] = _mm512_shuffle_f32x4(b, d, 0xDD);
     }
-}
-
-INLINE void transpose_4(float *to, int64_t step, const float *p, int64_t ld)
-{
-    __m128 a = _mm_loadu_ps(p), b = _mm_loadu_ps(p + ld);
-    __m128 c = _mm_loadu_ps(p + 2 * ld), d = _mm_loadu_ps(p + 3 * ld);
-    _MM_TRANSPOSE4_PS(a, b, c, d);
-    _mm_storeu_ps(to, a);
-    _mm_storeu_ps(to + step, b);
-    _mm_storeu_ps(to + 2 * step, c);
-    _mm_storeu_ps(to + 3 * step, d);
 }
 
 #include "cpu/ffma_body.h"

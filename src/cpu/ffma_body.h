@@ -146,7 +146,7 @@ INLINE int64_t even_columns(int64_t n)
     return tiles > 0 ? (n + tiles - 1) / tiles : 1;
 }
 
-/* C's new element, and those of a vector. */
+/* The new value of an element of C. */
 INLINE float ended(const duo_product *p, float sum, const float *c)
 {
     return p->beta == 0.0f ? p->alpha * sum : __builtin_fmaf(p->alpha, sum, p->beta * *c);
@@ -959,9 +959,9 @@ static int64_t panel_columns(const duo_product *p)
 }
 
 /*
- * Up to so many columns X is read once instead of being packed; beyond the caches, up to more. If
- * X's columns are contiguous and C is not transposed, tiles are good from fewer columns on.
- * Measured on a Zen 4 and a Xeon of 2023.
+ * The most columns for which X is read once and not packed. If X does not fit the caches, there may
+ * be more. If X's columns are contiguous and C is not transposed, there may be fewer: tiles are
+ * faster then. Measured on a Zen 4 and a Xeon of 2023.
  */
 static int64_t most_columns(const view *w)
 {

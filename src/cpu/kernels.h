@@ -38,7 +38,7 @@ typedef struct duo_product duo_product; /* cpu/ffma.h */
 /* The product on the calling thread, as sgemm_cpu_ffma computes it; p->vector need not be set. */
 void duo_ffma_multiply(duo_product *p);
 
-/* One thread is worth so many multiplications: below, a piece takes longer to hand out. */
+/* The multiplications for which another thread pays. It takes longer to hand out less. */
 enum { DUO_FFMA_PIECE_WORK = 1 << 16 };
 
 /* Does fmaf take a function in software here? Then sgemm_cpu_ffma takes some 50 times as long. */

@@ -1,0 +1,31 @@
+/* ffma_x86.h - what the clones of sgemm_cpu_ffma for AVX2 and AVX-512 share (ffma_body.h). */
+#ifndef DUO_FFMA_X86_H
+#define DUO_FFMA_X86_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef __m256 vec8;
+
+INLINE vec8 zero8(void) { return _mm256_setzero_ps(); }
+INLINE vec8 load8(const float *p) { return _mm256_loadu_ps(p); }
+INLINE void store8(float *p, vec8 v) { _mm256_storeu_ps(p, v); }
+INLINE vec8 splat8(float x) { return _mm256_set1_ps(x); }
+INLINE vec8 fused8(vec8 x, vec8 y, vec8 z) { return _mm256_fmadd_ps(x, y, z); }
+INLINE vec8 plus8(vec8 x, vec8 y) { return _mm256_add_ps(x, y); }
+INLINE vec8 times8(vec8 x, vec8 y) { return _mm256_mul_ps(x, y); }
+
+INLINE void transpose_4(float *to, int64_t step, const float *p, int64_t ld)
+{
+    __m128 a = _mm_loadu_ps(p), b = _mm_loadu_ps(p + ld);
+    __m128 c = _mm_loadu_ps(p + 2 * ld), d = _mm_loadu_ps(p + 3 * ld);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(to, a);
+    _mm_storeu_ps(to + step, b);
+    _mm_storeu_ps(to + 2 * step, c);
+    _mm_storeu_ps(to + 3 * step, d);
+}
+
+#endif
