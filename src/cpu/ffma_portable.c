@@ -4,6 +4,9 @@
  * Elsewhere fmaf is a function in software: right, and slow.
  */
 #include <stdint.h>
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 #define ISA     portable
 #define FULL    4
@@ -36,23 +39,32 @@ INLINE vec4 load_some4(const float *p, mask4 m)
 {
     vec4 v = {0.0f};
     if (m == 4) return load4(p);
-    for (int i = 0; i < m; i++) v[i] = p[i];
+    if (m > 0) v[0] = p[0];
+    if (m > 1) v[1] = p[1];
+    if (m > 2) v[2] = p[2];
     return v;
 }
 
 INLINE void store_some4(float *p, mask4 m, vec4 v)
 {
-    if (m == 4)
+    if (m == 4) {
         store4(p, v);
-    else
-        for (int i = 0; i < m; i++) p[i] = v[i];
+        return;
+    }
+    if (m > 0) p[0] = v[0];
+    if (m > 1) p[1] = v[1];
+    if (m > 2) p[2] = v[2];
 }
 
+#if defined(__aarch64__)
+INLINE vec4 fused4(vec4 x, vec4 y, vec4 z) { return vfmaq_f32(z, x, y); }
+#else
 INLINE vec4 fused4(vec4 x, vec4 y, vec4 z)
 {
     return (vec4){__builtin_fmaf(x[0], y[0], z[0]), __builtin_fmaf(x[1], y[1], z[1]),
                   __builtin_fmaf(x[2], y[2], z[2]), __builtin_fmaf(x[3], y[3], z[3])};
 }
+#endif
 
 typedef struct vec8 {
     vec4 low, high;
