@@ -1,0 +1,204 @@
+/*
+ * test_processors.c - products and reductions have the same bits on every processor: those of the
+ * literal orders, whose checksums stand here.
+ *
+ * It needs neither the harness nor functions of the C library that round, so it also runs linked
+ * statically, in an emulator of another processor (scripts/test aarch64).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/ffma.h"
+#include "cpu/kernels.h"
+#include "cpu/lanes.h"
+#include "support/calls.h"
+#include "support/product_order.h"
+#include "support/reference_order.h"
+
+/* Of all results. They change only with docs/numerics.md, or with the cases below. */
+static const uint64_t kProducts = 0xfd00c708c326a6f7u, kReductions = 0xe381cf353a415900u;
+
+static int comparisons, differing;
+
+/* ---- Data ---- */
+
+static uint64_t state;
+
+static uint32_t random_bits(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 32);
+}
+
+/* 24 random bits in [-1, 1), times a power of two: exact everywhere. */
+static void fill(float *x, int64_t count, float scale)
+{
+    for (int64_t i = 0; i < count; i++)
+        x[i] = ((float)(random_bits() >> 8) * 0x1p-23f - 1.0f) * scale;
+}
+
+static float *new_array(int64_t count)
+{
+    float *const x = malloc((size_t)count * sizeof *x);
+    if (x == NULL) abort();
+    return x;
+}
+
+/* ---- Results ---- */
+
+static uint64_t checksum; /* FNV-1a of the bits */
+
+static void add_to_checksum(const float *x, int64_t count)
+{
+    const unsigned char *const byte = (const unsigned char *)x;
+    for (size_t i = 0; i < (size_t)count * sizeof *x; i++)
+        checksum = (checksum ^ byte[i]) * 1099511628211u;
+}
+
+static void compare(const float *got, const float *expected, int64_t count, const char *clone,
+                    const char *what)
+{
+    comparisons++;
+    if (memcmp(got, expected, (size_t)count * sizeof *got) == 0) return;
+    differing++;
+    printf("%s: %s: other bits than the literal order\n", clone, what);
+}
+
+/* ---- Products ---- */
+
+static void check_product(int64_t m, int64_t n, int64_t k, int which, float scale)
+{
+    static const float alphas[] = {1.0f, -1.7f, 0.3f}, betas[] = {0.0f, 1.0f, -0.6f};
+    static const int threads[] = {1, 2, 7};
+    const bool transa = which % 2 != 0, transb = which / 2 % 2 != 0;
+    const float alpha = alphas[which % 3], beta = betas[(m + which) % 3];
+    const int64_t lda = (transa ? k : m) + which, ldb = (transb ? n : k) + 3 - which, ldc = m + 1;
+    const int64_t floats = ldc * n;
+    float *const a = new_array(lda * (transa ? m : k)), *const b =
+                                                            new_array(ldb * (transb ? k : n));
+    float *const before = new_array(floats), *const expected = new_array(floats);
+    float *const c = new_array(floats);
+    char what[64];
+    snprintf(what, sizeof what, "sgemm %c%c %dx%dx%d", transa ? 't' : 'n', transb ? 't' : 'n',
+             (int)m, (int)n, (int)k);
+    fill(a, lda * (transa ? m : k), scale);
+    fill(b, ldb * (transb ? k : n), 1.0f);
+    fill(before, floats, scale);
+    memcpy(expected, before, (size_t)floats * sizeof *before);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++)
+            expected[i + j * ldc] = product_order(transa, transb, m, n, k, alpha, a, lda, b, ldb,
+                                                  beta, before[i + j * ldc], i, j);
+    add_to_checksum(expected, floats);
+    for (int i = 0; duo_ffma_clone(i) != NULL; i++)
+        for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
+            const duo_ffma *const clone = duo_ffma_set(duo_ffma_clone(i));
+            duo_call call =
+                test_sgemm_call(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+            call.threads = threads[t];
+            memcpy(c, before, (size_t)floats * sizeof *before);
+            if (duo_sgemm_cpu_ffma(&call) != DUO_OK) abort();
+            compare(c, expected, floats, clone->isa, what);
+        }
+    duo_ffma_set(NULL);
+    free(a);
+    free(b);
+    free(c);
+    free(before);
+    free(expected);
+}
+
+/* Shapes for every path through sgemm_cpu_ffma, in all four layouts. */
+static const struct shape {
+    short m, n, k;
+} shapes[] = {
+    {1, 1, 1},     {4, 4, 4},     {7, 5, 3},     {16, 16, 16},   {33, 26, 8},    {19, 13, 63},
+    {70, 61, 600}, {130, 90, 40}, {37, 11, 513}, {200, 260, 64}, {170, 300, 70}, {3, 4, 5000},
+    {1, 1, 9000},  {4, 4, 64},    {300, 1, 700}, {1, 310, 520},  {280, 3, 530},  {5, 270, 90},
+    {600, 8, 40},  {300, 20, 1},  {299, 9, 5},   {257, 21, 8},   {2000, 1, 70},  {1, 900, 20},
+};
+
+static void check_products(void)
+{
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+        for (int which = 0; which < 4; which++)
+            check_product(shapes[s].m, shapes[s].n, shapes[s].k, which,
+                          s % 5 == 4 ? 0x1p-126f : 1.0f);
+}
+
+/* ---- Reductions ---- */
+
+static void check_reduction(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                            const float *y, int64_t incy)
+{
+    static const int threads[] = {1, 3};
+    const float expected = reference_order(operation, n, x, incx, y, incy);
+    const float expected_float64 = reference_order_float64(operation, n, x, incx, y, incy);
+    char what[64];
+    snprintf(what, sizeof what, "%s of %d by %d",
+             operation == DUO_SASUM  ? "sasum"
+             : operation == DUO_SSUM ? "ssum"
+                                     : "sdot",
+             (int)n, (int)incx);
+    add_to_checksum(&expected, 1);
+    add_to_checksum(&expected_float64, 1);
+    for (int i = 0; duo_lanes_clone(i) != NULL; i++)
+        for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
+            const duo_lanes *const clone = duo_lanes_set(duo_lanes_clone(i));
+            const float got = duo_lanes_reduce(operation, n, x, incx, y, incy, threads[t]);
+            const float got_float64 =
+                duo_lanes_reduce_float64(operation, n, x, incx, y, incy, threads[t]);
+            compare(&got, &expected, 1, clone->name, what);
+            compare(&got_float64, &expected_float64, 1, clone->name, what);
+        }
+    duo_lanes_set(NULL);
+}
+
+static void check_reductions(void)
+{
+    enum { MOST = 150000 };
+    static const int lengths[] = {1, 2, 15, 100, 255, 1024, 1500, 4096, 5000, 66000, MOST};
+    /* Usual sums; sums of subnormal numbers; sums that overflow in float32 on their way. */
+    static const float scales[] = {1.0f, 0x1p-126f, 0x1p126f};
+    float *const x = new_array(2 * MOST), *const y = new_array(2 * MOST);
+    for (size_t s = 0; s < sizeof scales / sizeof scales[0]; s++) {
+        fill(x, 2 * MOST, scales[s]);
+        fill(y, 2 * MOST, 1.0f);
+        for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++)
+            for (int operation = DUO_SASUM; operation <= DUO_SDOT; operation++) {
+                check_reduction((duo_operation)operation, lengths[l], x + l, 1, y + 1, 1);
+                check_reduction((duo_operation)operation, lengths[l] / 2 + 1, x + l, 2, y, 1);
+            }
+    }
+    free(x);
+    free(y);
+}
+
+/* ---- ---- */
+
+static bool judge(const char *what, uint64_t expected)
+{
+    printf("%s: checksum %016llx\n", what, (unsigned long long)checksum);
+    if (checksum == expected) return true;
+    printf("%s: the literal order itself has other bits than %016llx\n", what,
+           (unsigned long long)expected);
+    return false;
+}
+
+static bool run(const char *what, void (*cases)(void), uint64_t expected)
+{
+    state = 37;
+    checksum = 14695981039346656037u;
+    cases();
+    return judge(what, expected);
+}
+
+int main(void)
+{
+    const bool products = run("products", check_products, kProducts);
+    const bool reductions = run("reductions", check_reductions, kReductions);
+    printf("%d comparisons, %d differ; the best clones are %s and %s\n", comparisons, differing,
+           duo_ffma_set(NULL)->isa, duo_lanes_set(NULL)->name);
+    return products && reductions && differing == 0 ? 0 : 1;
+}
