@@ -19,7 +19,6 @@ INLINE mask8 some8(int64_t count)
     return _mm256_loadu_si256((const __m256i *)(first_lanes + 8 - (count > 8 ? 8 : count)));
 }
 INLINE vec8 load_some8(const float *p, mask8 m) { return _mm256_maskload_ps(p, m); }
-INLINE void store_some8(float *p, mask8 m, vec8 v) { _mm256_maskstore_ps(p, m, v); }
 INLINE vec8 first8(const float *p, int64_t count) { return load_some8(p, some8(count)); }
 
 typedef __m128 vec4;
@@ -33,11 +32,34 @@ INLINE vec4 zero4(void) { return _mm_setzero_ps(); }
 INLINE vec4 load4(const float *p) { return _mm_loadu_ps(p); }
 INLINE vec4 load_some4(const float *p, mask4 m) { return _mm_maskload_ps(p, m); }
 INLINE void store4(float *p, vec4 v) { _mm_storeu_ps(p, v); }
-INLINE void store_some4(float *p, mask4 m, vec4 v) { _mm_maskstore_ps(p, m, v); }
 INLINE vec4 splat4(float x) { return _mm_set1_ps(x); }
 INLINE vec4 fused4(vec4 x, vec4 y, vec4 z) { return _mm_fmadd_ps(x, y, z); }
 INLINE vec4 plus4(vec4 x, vec4 y) { return _mm_add_ps(x, y); }
 INLINE vec4 times4(vec4 x, vec4 y) { return _mm_mul_ps(x, y); }
+
+/* The first floats of v, for which `lanes` has a bit each. Masked stores take many cycles on AMD. */
+INLINE void store_lanes(float *p, int lanes, vec4 v)
+{
+    if (lanes == 15) {
+        store4(p, v);
+    } else if (lanes & 2) {
+        _mm_storel_pi((__m64 *)p, v);
+        if (lanes & 4) p[2] = v[2];
+    } else if (lanes & 1) {
+        p[0] = v[0];
+    }
+}
+INLINE void store_some4(float *p, mask4 m, vec4 v) { store_lanes(p, _mm_movemask_ps((vec4)m), v); }
+INLINE void store_some8(float *p, mask8 m, vec8 v)
+{
+    const int lanes = _mm256_movemask_ps((vec8)m);
+    if (lanes == 255) {
+        store8(p, v);
+        return;
+    }
+    store_lanes(p, lanes & 15, _mm256_castps256_ps128(v));
+    store_lanes(p + 4, lanes >> 4, _mm256_extractf128_ps(v, 1));
+}
 
 INLINE vec8 unpack_low(vec8 x, vec8 y) { return (vec8)_mm256_unpacklo_pd((__m256d)x, (__m256d)y); }
 INLINE vec8 unpack_high(vec8 x, vec8 y) { return (vec8)_mm256_unpackhi_pd((__m256d)x, (__m256d)y); }
