@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "batch.h"
 #include "call.h"
 #include "cpu/ffma.h"
 #include "cpu/kernels.h"
@@ -104,6 +105,33 @@ static void check(const problem *p, int threads)
     comparisons++;
 }
 
+/* As products of a batch: more of them than are handed to a clone at once, if they are small. */
+static void check_batch(const problem *p)
+{
+    enum { MANY = 35 };
+    const int count = p->s.m * p->s.n <= 1000 ? MANY : 2;
+    float *a[MANY], *b[MANY], *address[MANY];
+    test_array c[MANY];
+    for (int i = 0; i < count; i++) {
+        c[i] = test_array_copy(&p->c);
+        a[i] = p->a.data;
+        b[i] = p->b.data;
+        address[i] = c[i].data;
+    }
+    duo_batch batch = {.count = count, .pointer = {a, b, address}};
+    duo_call call = test_sgemm_call(p->transa, p->transb, p->s.m, p->s.n, p->s.k, p->alpha,
+                                    p->a.data, p->a.ld, p->b.data, p->b.ld, p->beta, NULL, p->c.ld);
+    call.batch = &batch;
+    duo_sgemm_cpu_ffma_products(&call, 1, count - 1);
+    CHECK(test_array_equal(&c[0], &p->c), "a product before the first was done");
+    for (int i = 1; i < count; i++) {
+        CHECK(test_array_equal(&c[i], &p->expected), "other bits in a batch");
+        CHECK(test_array_intact(&c[i]), "gaps of C are written in a batch");
+        comparisons++;
+    }
+    for (int i = 0; i < count; i++) test_array_free(&c[i]);
+}
+
 /* A problem with every clone. The portable one has no fused multiply-add on some processors. */
 static void check_clones(const problem *p, int kind)
 {
@@ -117,6 +145,7 @@ static void check_clones(const problem *p, int kind)
                   (intmax_t)p->s.k, (double)p->alpha, (double)p->beta);
         for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++)
             if (!slow || (t < 2 && work < 3e6)) check(p, threads[t]);
+        if (!slow || work < 1e5) check_batch(p);
     }
     duo_ffma_set(NULL);
 }

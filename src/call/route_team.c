@@ -6,6 +6,7 @@
 #include "call/execution.h"
 #include "choice/transfer_cost.h"
 #include "cpu/blas_library.h"
+#include "cpu/kernels.h"
 #include "data/place.h"
 #include "host/team.h"
 
@@ -34,8 +35,13 @@ static void do_products(void *user, int64_t piece)
 {
     const team_job *const job = user;
     const int64_t from = piece * job->per_piece, left = job->batch->count - from;
+    const int64_t count = left < job->per_piece ? left : job->per_piece;
+    if (job->algorithm->id == DUO_sgemm_cpu_ffma && job->call->operand[DUO_A].read) {
+        duo_sgemm_cpu_ffma_products(job->call, from, count);
+        return;
+    }
     duo_call one = *job->call;
-    for (int64_t p = from; p < from + (left < job->per_piece ? left : job->per_piece); p++) {
+    for (int64_t p = from; p < from + count; p++) {
         for (int i = 0; i < DUO_OPERANDS; i++)
             if (duo_operand_touched(&one.operand[i]))
                 one.operand[i].address = duo_batch_address(job->batch, job->call, i, p);

@@ -78,6 +78,10 @@ typedef struct duo_ffma {
      * or does without if there is none. */
     void (*multiply)(const duo_product *p);
 
+    /* The same for products that differ from p only in where their operands are. */
+    void (*multiply_each)(const duo_product *p, int64_t count, const float *const a[],
+                          const float *const b[], float *const c[]);
+
     /* A panel has all steps of columns of op(B). It is packed once, for all rows.
      * panel_floats: its size. pack: columns [j, j + n) of the segment that begins at step `first`;
      * j is a multiple of panel_width. multiply_panel: all rows of p, which has the panel's columns.

@@ -264,53 +264,70 @@ static void pack_b(float *to, const float *b, int64_t ldb, bool trans, int64_t n
 
 enum { TINY_STEPS = 8 };
 
-/* B is read where it is, and so is A, unless it is transposed: then it is packed into `packed`. */
-INLINE void small_with(const duo_product *p, float *packed)
+INLINE bool is_small(const duo_product *p)
 {
-    tile t = {.k = p->k,
-              .a_step = p->lda,
-              .b_step = p->transb ? p->ldb : 1,
-              .b_column = p->transb ? 1 : p->ldb,
-              .ldc = p->ldc,
-              .alpha = p->alpha,
-              .beta = p->beta,
-              .ends = true};
+    return p->m <= ROWS && p->n <= 8 * COLUMNS && p->k < DUO_MANY;
+}
+
+/* All of a small product but its operands. */
+INLINE tile small_tile(const duo_product *p)
+{
+    return (tile){.k = p->k,
+                  .a_step = p->lda,
+                  .b_step = p->transb ? p->ldb : 1,
+                  .b_column = p->transb ? 1 : p->ldb,
+                  .ldc = p->ldc,
+                  .alpha = p->alpha,
+                  .beta = p->beta,
+                  .ends = true};
+}
+
+/* B is read where it is, and so is A, unless it is transposed: then all of it is in `packed`. */
+INLINE void small_with(const duo_product *p, tile *t, const float *packed)
+{
     const int64_t width = p->n <= COLUMNS ? p->n : even_columns(p->n);
-    if (p->transa) pack_a(packed, p->a, p->lda, true, p->m, p->k);
-    for (int64_t i = 0; i < p->m; i += t.rows) {
-        t.rows = rows_of_tile(p->m - i);
-        t.a = p->a + i;
+    for (int64_t i = 0; i < p->m; i += t->rows) {
+        t->rows = rows_of_tile(p->m - i);
+        t->a = p->a + i;
         if (p->transa) {
-            t.a = packed + i * p->k;
-            t.a_step = t.rows > FULL ? ROWS : FULL;
+            t->a = packed + i * p->k;
+            t->a_step = t->rows > FULL ? ROWS : FULL;
         }
-        t.b = p->b;
-        t.c = p->c + i;
+        t->b = p->b;
+        t->c = p->c + i;
         for (int64_t left = p->n; left > 0; left -= width) {
-            run_kernel(&t, (int)smaller(left, width), NONE_PACKED);
-            t.b += width * t.b_column;
-            t.c += width * p->ldc;
+            run_kernel(t, (int)smaller(left, width), NONE_PACKED);
+            t->b += width * t->b_column;
+            t->c += width * p->ldc;
         }
     }
+}
+
+INLINE void small_packed(const duo_product *p, float *packed)
+{
+    tile t = small_tile(p);
+    pack_a(packed, p->a, p->lda, true, p->m, p->k);
+    small_with(p, &t, packed);
 }
 
 NOINLINE void small_transposed(const duo_product *p)
 {
     float packed[ROWS * DUO_MANY];
-    small_with(p, packed);
+    small_packed(p, packed);
 }
 
 /* Some threads have no more stack than this needs. */
 NOINLINE void tiny_transposed(const duo_product *p)
 {
     float packed[ROWS * TINY_STEPS];
-    small_with(p, packed);
+    small_packed(p, packed);
 }
 
 NOINLINE void small(const duo_product *p)
 {
+    tile t = small_tile(p);
     if (!p->transa)
-        small_with(p, NULL);
+        small_with(p, &t, NULL);
     else if (p->k <= TINY_STEPS)
         tiny_transposed(p);
     else
@@ -976,7 +993,7 @@ static void multiply(const duo_product *p)
         vector_product(p);
         return;
     }
-    if (p->m <= ROWS && p->n <= 8 * COLUMNS && p->k < DUO_MANY) {
+    if (is_small(p)) {
         small(p);
         return;
     }
@@ -998,6 +1015,25 @@ static void multiply(const duo_product *p)
     if (!multiply_blocks(p, panel_columns(p))) few_after_few(p);
 }
 
+/* Of small ones that are not packed all but the addresses is prepared once. With one step, the
+ * orders of a vector product and of others are the same. */
+static void multiply_each(const duo_product *all, int64_t count, const float *const a[],
+                          const float *const b[], float *const c[])
+{
+    duo_product p = *all;
+    tile t = small_tile(&p);
+    const bool prepared = is_small(&p) && !p.transa && (!p.vector || p.k == 1);
+    for (int64_t i = 0; i < count; i++) {
+        p.a = a[i];
+        p.b = b[i];
+        p.c = c[i];
+        if (prepared)
+            small_with(&p, &t, NULL);
+        else
+            multiply(&p);
+    }
+}
+
 static void finish(const duo_product *p, const float *sums, int64_t segments, int64_t j0, int64_t n)
 {
     for (int64_t j = j0; j < j0 + n; j++)
@@ -1015,6 +1051,7 @@ const duo_ffma JOIN(duo_ffma_, ISA) = {.isa = TEXT(ISA),
                                        .columns = COLUMNS,
                                        .block_rows = BLOCK_ROWS,
                                        .multiply = multiply,
+                                       .multiply_each = multiply_each,
                                        .panel_floats = panel_floats,
                                        .panel_width = even_columns,
                                        .pack = pack_panel,

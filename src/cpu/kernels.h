@@ -38,6 +38,10 @@ typedef struct duo_product duo_product; /* cpu/ffma.h */
 /* The product on the calling thread, as sgemm_cpu_ffma computes it; p->vector need not be set. */
 void duo_ffma_multiply(duo_product *p);
 
+/* Products [first, first + count) of a batch that reads A and B, on the calling thread. Each has
+ * the bits that sgemm_cpu_ffma gives it alone. */
+void duo_sgemm_cpu_ffma_products(const duo_call *call, int64_t first, int64_t count);
+
 /* The multiplications for which another thread pays. It takes longer to hand out less. */
 enum { DUO_FFMA_PIECE_WORK = 1 << 16 };
 

@@ -19,6 +19,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "batch.h"
 #include "cpu/ffma.h"
 #include "cpu/kernels.h"
 #include "host/scratch.h"
@@ -298,25 +299,49 @@ bool duo_ffma_is_slow(void)
 #endif
 }
 
-duo_outcome duo_sgemm_cpu_ffma(const duo_call *call)
+static duo_product product_of(const duo_call *call)
 {
     const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B],
                              *const c = &call->operand[DUO_C];
-    if (!a->read) return duo_sgemm_scale(call);
-    const duo_product p = {.transa = call->transa,
-                           .transb = call->transb,
-                           .vector = duo_product_is_vector(call->m, call->n, call->k),
-                           .m = call->m,
-                           .n = call->n,
-                           .k = call->k,
-                           .alpha = call->alpha,
-                           .beta = call->beta,
-                           .a = a->address,
-                           .b = b->address,
-                           .c = c->address,
-                           .lda = a->ld,
-                           .ldb = b->ld,
-                           .ldc = c->ld};
+    return (duo_product){.transa = call->transa,
+                         .transb = call->transb,
+                         .vector = duo_product_is_vector(call->m, call->n, call->k),
+                         .m = call->m,
+                         .n = call->n,
+                         .k = call->k,
+                         .alpha = call->alpha,
+                         .beta = call->beta,
+                         .a = a->address,
+                         .b = b->address,
+                         .c = c->address,
+                         .lda = a->ld,
+                         .ldb = b->ld,
+                         .ldc = c->ld};
+}
+
+duo_outcome duo_sgemm_cpu_ffma(const duo_call *call)
+{
+    if (!call->operand[DUO_A].read) return duo_sgemm_scale(call);
+    const duo_product p = product_of(call);
     multiply(&p, call->threads);
     return DUO_OK;
+}
+
+void duo_sgemm_cpu_ffma_products(const duo_call *call, int64_t first, int64_t count)
+{
+    enum { AT_ONCE = 32 };
+    const duo_batch *const batch = call->batch;
+    const duo_ffma *const clone = current();
+    const duo_product p = product_of(call);
+    const float *a[AT_ONCE], *b[AT_ONCE];
+    float *c[AT_ONCE];
+    for (int64_t done = 0; done < count; done += AT_ONCE) {
+        const int64_t here = smaller(AT_ONCE, count - done);
+        for (int64_t i = 0; i < here; i++) {
+            a[i] = duo_batch_address(batch, call, DUO_A, first + done + i);
+            b[i] = duo_batch_address(batch, call, DUO_B, first + done + i);
+            c[i] = duo_batch_address(batch, call, DUO_C, first + done + i);
+        }
+        clone->multiply_each(&p, here, a, b, c);
+    }
 }
