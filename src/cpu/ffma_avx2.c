@@ -37,7 +37,7 @@ INLINE vec4 fused4(vec4 x, vec4 y, vec4 z) { return _mm_fmadd_ps(x, y, z); }
 INLINE vec4 plus4(vec4 x, vec4 y) { return _mm_add_ps(x, y); }
 INLINE vec4 times4(vec4 x, vec4 y) { return _mm_mul_ps(x, y); }
 
-/* The first floats of v, for which `lanes` has a bit each. Masked stores take many cycles on AMD. */
+/* The first floats of v: `lanes` has a bit for each. Masked stores take many cycles on AMD. */
 INLINE void store_lanes(float *p, int lanes, vec4 v)
 {
     if (lanes == 15) {
