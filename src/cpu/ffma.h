@@ -82,6 +82,9 @@ typedef struct duo_ffma {
     void (*multiply_each)(const duo_product *p, int64_t count, const float *const a[],
                           const float *const b[], float *const c[]);
 
+    /* Does it pay to pack B? */
+    bool (*packs_b)(const duo_product *p);
+
     /* A panel has all steps of columns of op(B). It is packed once, for all rows.
      * panel_floats: its size. pack: columns [j, j + n) of the segment that begins at step `first`;
      * j is a multiple of panel_width. multiply_panel: all rows of p, which has the panel's columns.

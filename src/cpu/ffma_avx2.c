@@ -8,7 +8,7 @@
 #define HALF    4
 #define COLUMNS 6
 
-enum { BLOCK_ROWS = 96 };
+enum { BLOCK_ROWS = 96, UNPACKED_ROWS = 192 };
 
 static const int32_t first_lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 

@@ -8,7 +8,7 @@
 #define HALF    8
 #define COLUMNS 12
 
-enum { BLOCK_ROWS = 192 };
+enum { BLOCK_ROWS = 192, UNPACKED_ROWS = 32 };
 
 typedef __m512 vec16;
 typedef __mmask16 mask16;

@@ -6,6 +6,7 @@
  *   FULL, HALF           rows in a vector, and in one for few rows: half of them, or as many
  *   COLUMNS              of the largest tile that is summed in registers; it has 2 FULL rows
  *   BLOCK_ROWS           of A that are packed at once
+ *   UNPACKED_ROWS        of C: with no more of them, a B that is not transposed is not packed
  * and for W = FULL and HALF:
  *   vecW, maskW          W floats; a mask for the first of them
  *   someW(count)         the mask for the first `count` floats; all if count >= W
@@ -336,8 +337,18 @@ NOINLINE void small(const duo_product *p)
 
 /* ---- Blocks ---- */
 
-/* From these on, packing pays: beyond them an operand leaves the L1 cache between its uses. */
-enum { UNPACKED_A = 48 << 10, UNPACKED_B = 64 << 10 };
+/* From these floats on, packing pays: beyond them an operand leaves the caches between its uses. */
+enum { UNPACKED_A = 256 * BLOCK_ROWS, UNPACKED_B = 64 << 10 };
+
+/* With few rows of C an element of B is used so seldom that columns of B are read where they are.
+ * But if they are a multiple of 1 KiB apart, all columns of a tile want the same lines of the L1
+ * cache, which has room for eight. */
+static bool packs_b(const duo_product *p)
+{
+    const bool collides = !p->transb && p->ldb % 256 == 0;
+    if (!p->transb && p->m <= UNPACKED_ROWS && !(collides && COLUMNS > 8)) return false;
+    return collides || p->n * smaller(p->k, DUO_CHAIN) > UNPACKED_B;
+}
 
 /* What all rows of a block have in common: columns [0, n) of p and of packed B, or B itself. */
 typedef struct block {
@@ -428,10 +439,10 @@ static bool multiply_panel(const duo_product *p, const float *panel)
 static bool multiply_blocks(const duo_product *p, int64_t columns)
 {
     const int64_t steps = smaller(p->k, DUO_CHAIN);
-    const bool packs_b = p->n * steps > UNPACKED_B || (!p->transb && p->ldb % 256 == 0);
+    const bool packs = packs_b(p);
     const bool packs_a = p->transa || smaller(p->m, BLOCK_ROWS) * steps > UNPACKED_A;
     const int64_t total = total_floats(p, columns), a = packs_a ? a_floats(p) : 0;
-    const int64_t panel = packs_b ? columns * p->k : 0;
+    const int64_t panel = packs ? columns * p->k : 0;
     float *memory = NULL;
     if (total + a + panel > 0) {
         memory = duo_scratch_take((size_t)(total + a + panel) * sizeof(float));
@@ -440,11 +451,11 @@ static bool multiply_blocks(const duo_product *p, int64_t columns)
     for (int64_t j = 0; j < p->n; j += columns) {
         const duo_product part = duo_product_tile(p, 0, p->m, j, smaller(p->n - j, columns));
         const block b = {.p = &part,
-                         .panel = packs_b ? memory + total + a : NULL,
+                         .panel = packs ? memory + total + a : NULL,
                          .a = packs_a ? memory + total : NULL,
                          .total = total > 0 ? memory : NULL,
                          .width = even_columns(part.n)};
-        for (int64_t first = 0; packs_b && first < p->k; first += DUO_CHAIN)
+        for (int64_t first = 0; packs && first < p->k; first += DUO_CHAIN)
             pack_panel(&part, first, 0, part.n, memory + total + a);
         multiply_rows(&b);
     }
@@ -1052,6 +1063,7 @@ const duo_ffma JOIN(duo_ffma_, ISA) = {.isa = TEXT(ISA),
                                        .block_rows = BLOCK_ROWS,
                                        .multiply = multiply,
                                        .multiply_each = multiply_each,
+                                       .packs_b = packs_b,
                                        .panel_floats = panel_floats,
                                        .panel_width = even_columns,
                                        .pack = pack_panel,

@@ -13,7 +13,7 @@
 #define HALF    4
 #define COLUMNS 6
 
-enum { BLOCK_ROWS = 96 };
+enum { BLOCK_ROWS = 96, UNPACKED_ROWS = 64 };
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -249,7 +249,8 @@ static bool in_panels(const duo_ffma *clone, const duo_product *p, int threads)
 {
     enum { LEAST_COLUMNS = 256, LEAST_STEPS = 64, PANEL = 4 << 20, MOST = 1020 };
     const int64_t row_tiles = ceiling(p->m, clone->rows);
-    if (p->vector || p->n < LEAST_COLUMNS || p->k < LEAST_STEPS || row_tiles < 2 * threads)
+    if (p->vector || p->n < LEAST_COLUMNS || p->k < LEAST_STEPS || row_tiles < 2 * threads ||
+        !clone->packs_b(p))
         return false;
     panels w = {.clone = clone, .p = p};
     const int64_t widest =
