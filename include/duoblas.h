@@ -43,16 +43,15 @@
  *   Each operation has a list of algorithms, some for the CPU, some for the GPU; the one with the
  *   least predicted time runs (duo_explain_last). On the CPU sgemm has kernels of the library's
  *   own. It may also call another library, the CPU's BLAS. That is opened only if it is predicted
- *   to be faster by a tenth, if DUOBLAS_CPU_BLAS names it, or by a product in DUO_MATH_FLOAT64:
- *   OpenBLAS if there is one. The library opens an instance of its own, so that the program's use
- *   of the same BLAS is not disturbed; an OpenBLAS is copied into memory for that, which takes 36
- *   MB and some 30 ms. If the process may not write a file of that size (ulimit -f), the library
- *   uses OpenBLAS as the program finds it, with OpenBLAS's own threads. If the process may not have
- *   OpenBLAS's address space (ulimit -v, -d: 128 MiB for each thread), fewer threads multiply at
- *   once with it, or none. A limit that the program sets after the first product is not seen. A
- *   thread's stack may be as small as 16 KiB: work that needs more runs on another stack. If the
- *   library has its GPU side, a thread needs 28 KiB, as thread-local data of the CUDA runtime lie
- *   on its stack.
+ *   to be faster by a tenth, or if DUOBLAS_CPU_BLAS names it: OpenBLAS if there is one. The library
+ *   opens an instance of its own, so that the program's use of the same BLAS is not disturbed; an
+ *   OpenBLAS is copied into memory for that, which takes 36 MB and some 30 ms. If the process may
+ *   not write a file of that size (ulimit -f), the library uses OpenBLAS as the program finds it,
+ *   with OpenBLAS's own threads. If the process may not have OpenBLAS's address space (ulimit -v,
+ *   -d: 128 MiB for each thread), fewer threads multiply at once with it, or none. A limit that the
+ *   program sets after the first product is not seen. A thread's stack may be as small as 16 KiB:
+ *   work that needs more runs on another stack. If the library has its GPU side, a thread needs 28
+ *   KiB, as thread-local data of the CUDA runtime lie on its stack.
  *
  * Environment (read once, at the first use; ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)

@@ -1,7 +1,7 @@
 /*
- * test_product_order.c - products on the CPU have the documented order of summation: the same bits
- * by every clone, on any number of threads, for any storage of A and B, leading dimension,
- * alignment, alpha and beta, as a plain loop over k in that order.
+ * test_product_order.c - products on the CPU have the documented order of summation, in float32 and
+ * in float64: the same bits by every clone, on any number of threads, for any storage of A and B,
+ * leading dimension, alignment, alpha and beta, as a plain loop over k in that order.
  */
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ typedef struct shape {
     int64_t m, n, k;
 } shape;
 
-/* Shapes for every path through sgemm_cpu_ffma, by kind. */
+/* Shapes for every path through ffma_body.h, by kind. */
 static shape random_shape(test_rng *rng, int kind)
 {
     const int64_t few = test_between(rng, 1, 9), small = test_between(rng, 1, 50);
@@ -48,12 +48,47 @@ static shape random_shape(test_rng *rng, int kind)
 }
 enum { KINDS = 10 };
 
+/* C before and after, with sums in float32 or in float64. */
+typedef struct result {
+    float beta;
+    test_array c, expected;
+} result;
+
 typedef struct problem {
     shape s;
     bool transa, transb;
-    float alpha, beta;
-    test_array a, b, c, expected;
+    float alpha;
+    test_array a, b;
+    result result[2]; /* in float32, in float64 */
 } problem;
+
+static float element(const problem *p, bool float64, float beta, float c, int64_t i, int64_t j)
+{
+    return product_order(float64, p->transa, p->transb, p->s.m, p->s.n, p->s.k, p->alpha, p->a.data,
+                         p->a.ld, p->b.data, p->b.ld, beta, c, i, j);
+}
+
+/*
+ * Fills in the results from A, B and the C of float32. A float shows little of a sum in float64. So
+ * if beta is not 0, what the product rounds to is subtracted there: the sum's last bits stay.
+ */
+static void expect(problem *p)
+{
+    result *const single = &p->result[0], *const wide = &p->result[1];
+    *wide = (result){.beta = single->beta == 0.0f ? 0.0f : -1.0f, .c = test_array_copy(&single->c)};
+    for (int float64 = 0; float64 < 2; float64++) {
+        result *const r = &p->result[float64];
+        for (int64_t j = 0; j < p->s.n && float64 && r->beta != 0.0f; j++)
+            for (int64_t i = 0; i < p->s.m; i++)
+                r->c.data[i + j * r->c.ld] = element(p, float64 != 0, 0.0f, 0.0f, i, j);
+        r->expected = test_array_copy(&r->c);
+        for (int64_t j = 0; j < p->s.n; j++)
+            for (int64_t i = 0; i < p->s.m; i++) {
+                float *const c = &r->expected.data[i + j * r->c.ld];
+                *c = element(p, float64 != 0, r->beta, *c, i, j);
+            }
+    }
+}
 
 static problem random_problem(test_rng *rng, int kind)
 {
@@ -61,24 +96,19 @@ static problem random_problem(test_rng *rng, int kind)
     problem p = {.s = random_shape(rng, kind),
                  .transa = test_between(rng, 0, 1) != 0,
                  .transb = test_between(rng, 0, 1) != 0,
-                 .alpha = alphas[test_between(rng, 0, 2)],
-                 .beta = betas[test_between(rng, 0, 2)]};
+                 .alpha = alphas[test_between(rng, 0, 2)]};
+    result *const r = &p.result[0];
+    r->beta = betas[test_between(rng, 0, 2)];
     /* Now and then a leading dimension that puts all columns into one set of the cache. */
     const int64_t extra = test_between(rng, 0, 7) == 0 ? 4096 : test_between(rng, 0, 9);
     p.a = test_array_matrix(false, p.transa, p.s.m, p.s.k, extra, test_between(rng, 0, 15));
     p.b = test_array_matrix(false, p.transb, p.s.k, p.s.n, extra, test_between(rng, 0, 15));
-    p.c = test_array_matrix(false, false, p.s.m, p.s.n, test_between(rng, 0, 9),
-                            test_between(rng, 0, 15));
+    r->c = test_array_matrix(false, false, p.s.m, p.s.n, test_between(rng, 0, 9),
+                             test_between(rng, 0, 15));
     test_array_fill(&p.a, rng, DATA_NORMAL);
     test_array_fill(&p.b, rng, DATA_NORMAL);
-    if (p.beta != 0.0f) test_array_fill(&p.c, rng, DATA_NORMAL);
-    p.expected = test_array_copy(&p.c);
-    for (int64_t j = 0; j < p.s.n; j++)
-        for (int64_t i = 0; i < p.s.m; i++) {
-            float *const c = &p.expected.data[i + j * p.c.ld];
-            *c = product_order(p.transa, p.transb, p.s.m, p.s.n, p.s.k, p.alpha, p.a.data, p.a.ld,
-                               p.b.data, p.b.ld, p.beta, *c, i, j);
-        }
+    if (r->beta != 0.0f) test_array_fill(&r->c, rng, DATA_NORMAL);
+    expect(&p);
     return p;
 }
 
@@ -86,65 +116,74 @@ static void end_problem(problem *p)
 {
     test_array_free(&p->a);
     test_array_free(&p->b);
-    test_array_free(&p->c);
-    test_array_free(&p->expected);
+    for (int float64 = 0; float64 < 2; float64++) {
+        test_array_free(&p->result[float64].c);
+        test_array_free(&p->result[float64].expected);
+    }
 }
 
 static int comparisons;
 
-static void check(const problem *p, int threads)
+static void check(const problem *p, bool float64, int threads)
 {
-    test_array c = test_array_copy(&p->c);
+    const result *const r = &p->result[float64];
+    test_array c = test_array_copy(&r->c);
     duo_call call = test_sgemm_call(p->transa, p->transb, p->s.m, p->s.n, p->s.k, p->alpha,
-                                    p->a.data, p->a.ld, p->b.data, p->b.ld, p->beta, c.data, c.ld);
+                                    p->a.data, p->a.ld, p->b.data, p->b.ld, r->beta, c.data, c.ld);
     call.threads = threads;
-    CHECK(duo_sgemm_cpu_ffma(&call) == DUO_OK, "declined");
-    CHECK(test_array_equal(&c, &p->expected), "other bits on %d threads", threads);
+    CHECK((float64 ? duo_sgemm_cpu_float64 : duo_sgemm_cpu_ffma)(&call) == DUO_OK, "declined");
+    CHECK(test_array_equal(&c, &r->expected), "other bits in float%d on %d threads",
+          float64 ? 64 : 32, threads);
     CHECK(test_array_intact(&c), "gaps of C are written");
     test_array_free(&c);
     comparisons++;
 }
 
-/* As products of a batch: more of them than are handed to a clone at once, if they are small. */
+/* As products of a batch in float32: more of them than are handed to a clone at once, if they are
+ * small. */
 static void check_batch(const problem *p)
 {
     enum { MANY = 35 };
+    const result *const r = &p->result[0];
     const int count = p->s.m * p->s.n <= 1000 ? MANY : 2;
     float *a[MANY], *b[MANY], *address[MANY];
     test_array c[MANY];
     for (int i = 0; i < count; i++) {
-        c[i] = test_array_copy(&p->c);
+        c[i] = test_array_copy(&r->c);
         a[i] = p->a.data;
         b[i] = p->b.data;
         address[i] = c[i].data;
     }
     duo_batch batch = {.count = count, .pointer = {a, b, address}};
     duo_call call = test_sgemm_call(p->transa, p->transb, p->s.m, p->s.n, p->s.k, p->alpha,
-                                    p->a.data, p->a.ld, p->b.data, p->b.ld, p->beta, NULL, p->c.ld);
+                                    p->a.data, p->a.ld, p->b.data, p->b.ld, r->beta, NULL, r->c.ld);
     call.batch = &batch;
     duo_sgemm_cpu_ffma_products(&call, 1, count - 1);
-    CHECK(test_array_equal(&c[0], &p->c), "a product before the first was done");
+    CHECK(test_array_equal(&c[0], &r->c), "a product before the first was done");
     for (int i = 1; i < count; i++) {
-        CHECK(test_array_equal(&c[i], &p->expected), "other bits in a batch");
+        CHECK(test_array_equal(&c[i], &r->expected), "other bits in a batch");
         CHECK(test_array_intact(&c[i]), "gaps of C are written in a batch");
         comparisons++;
     }
     for (int i = 0; i < count; i++) test_array_free(&c[i]);
 }
 
-/* A problem with every clone. The portable one has no fused multiply-add on some processors. */
+/* A problem with every clone. The portable one has no fused multiply-add on some processors: in
+ * float32 it is slow there. */
 static void check_clones(const problem *p, int kind)
 {
     static const int threads[] = {1, 2, 3, 7, 16};
     for (int i = 0; duo_ffma_clone(i) != NULL; i++) {
-        const duo_ffma *const clone = duo_ffma_set(duo_ffma_clone(i));
+        const duo_clone *const clone = duo_ffma_set(duo_ffma_clone(i));
         const bool slow = duo_ffma_clone(i + 1) == NULL && i > 0;
         const double work = (double)p->s.m * (double)p->s.n * (double)p->s.k;
         test_case("product_order/%d/%s/%c%c/%jdx%jdx%jd/a=%g,b=%g", kind, clone->isa,
                   p->transa ? 't' : 'n', p->transb ? 't' : 'n', (intmax_t)p->s.m, (intmax_t)p->s.n,
-                  (intmax_t)p->s.k, (double)p->alpha, (double)p->beta);
-        for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++)
-            if (!slow || (t < 2 && work < 3e6)) check(p, threads[t]);
+                  (intmax_t)p->s.k, (double)p->alpha, (double)p->result[0].beta);
+        for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
+            if (!slow || (t < 2 && work < 3e6)) check(p, false, threads[t]);
+            check(p, true, threads[t]);
+        }
         if (!slow || work < 1e5) check_batch(p);
     }
     duo_ffma_set(NULL);
@@ -174,15 +213,10 @@ static void edges(void)
             problem p = {.s = {m, n, 3 + (m + n) % 7}, .alpha = 1.0f, .transa = m % 3 == 0};
             p.a = test_array_matrix(false, p.transa, m, p.s.k, 1, 1);
             p.b = test_array_matrix(false, p.transb, p.s.k, n, 2, 3);
-            p.c = test_array_matrix(false, false, m, n, 3, 5);
+            p.result[0].c = test_array_matrix(false, false, m, n, 3, 5);
             test_array_fill(&p.a, &rng, DATA_NORMAL);
             test_array_fill(&p.b, &rng, DATA_NORMAL);
-            p.expected = test_array_copy(&p.c);
-            for (int64_t j = 0; j < n; j++)
-                for (int64_t i = 0; i < m; i++)
-                    p.expected.data[i + j * p.c.ld] =
-                        product_order(p.transa, false, m, n, p.s.k, 1.0f, p.a.data, p.a.ld,
-                                      p.b.data, p.b.ld, 0.0f, 0.0f, i, j);
+            expect(&p);
             check_clones(&p, -1);
             end_problem(&p);
         }

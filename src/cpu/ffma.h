@@ -1,14 +1,16 @@
 /*
- * ffma.h - products on the CPU in the documented order of summation: what the driver
- * (sgemm_cpu_ffma.c) and its clones share. A clone is the code of ffma_body.h, compiled for one
- * instruction set.
+ * ffma.h - products on the CPU in the documented order of summation: what the algorithms
+ * (sgemm_cpu_ffma.c, sgemm_cpu_float64.c), their driver (ffma.c) and its clones share. A clone is
+ * the code of ffma_body.h, compiled for one instruction set: twice, for sums in float32 and in
+ * float64.
  *
- * Order    An element of C is summed in segments of DUO_CHAIN steps of k. In most products a
- *          segment is one chain of fused multiply-adds over ascending k, from +0. In a vector
- *          product (below) it is DUO_CHAINS chains side by side, chain l for the steps k = l mod
- *          DUO_CHAINS, which are then added by halves: l and l + 4, then l and l + 2, then l and
- *          l + 1. The sums of the segments are added in order. At the end the element is alpha sum
- *          if beta is 0, else fma(alpha, sum, beta c). So only m, n and k decide the order: not the
+ * Order    An element of C is summed in segments of DUO_CHAIN_BYTES: 512 steps of k, in float64
+ *          256. In most products a segment is one chain of fused multiply-adds over ascending k,
+ *          from +0. In a vector product (below) it is DUO_CHAINS chains side by side, chain l for
+ *          the steps k = l mod DUO_CHAINS, which are then added by halves: l and l + 4, then l and
+ *          l + 2, then l and l + 1. The sums of the segments are added in order. At the end the
+ *          element is alpha sum if beta is 0, else fma(alpha, sum, beta c); in float64 alpha sum +
+ *          beta c, then rounded to float32. So only m, n and k decide the order: not the
  *          instruction set, the number of threads, the tile or the storage.
  */
 #ifndef DUO_FFMA_H
@@ -17,8 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "call.h"
+
 enum {
-    DUO_CHAIN = 512,
+    DUO_CHAIN_BYTES = 2048, /* of a segment: 512 floats or 256 doubles */
     DUO_CHAINS = 8,
     DUO_FEW = 16, /* elements of C: with so few, each would wait for its own chain, */
     DUO_MANY = 64 /* if k is at least this */
@@ -68,9 +72,10 @@ static inline duo_product duo_product_steps(const duo_product *p, int64_t first,
     return steps;
 }
 
-/* The functions of one instruction set. None needs more than 24 KiB of stack. */
+/* The functions of one instruction set, with sums in float32 or in float64: numbers. None needs
+ * more than 24 KiB of stack. */
 typedef struct duo_ffma {
-    const char *isa;       /* "avx512", "avx2", "portable" */
+    int64_t number_bytes;
     int64_t rows, columns; /* of the largest tile that is summed in registers */
     int64_t block_rows;    /* of A that are packed at once: they fit into the L2 cache */
 
@@ -86,13 +91,13 @@ typedef struct duo_ffma {
     bool (*packs_b)(const duo_product *p);
 
     /* A panel has all steps of columns of op(B). It is packed once, for all rows.
-     * panel_floats: its size. pack: columns [j, j + n) of the segment that begins at step `first`;
+     * panel_numbers: its size. pack: columns [j, j + n) of the segment that begins at step `first`;
      * j is a multiple of panel_width. multiply_panel: all rows of p, which has the panel's columns.
      * It returns false if there is no memory; then nothing was written. */
-    int64_t (*panel_floats)(int64_t n, int64_t k);
+    int64_t (*panel_numbers)(int64_t n, int64_t k);
     int64_t (*panel_width)(int64_t n); /* columns that are packed side by side */
-    void (*pack)(const duo_product *p, int64_t first, int64_t j, int64_t n, float *panel);
-    bool (*multiply_panel)(const duo_product *p, const float *panel);
+    void (*pack)(const duo_product *p, int64_t first, int64_t j, int64_t n, void *panel);
+    bool (*multiply_panel)(const duo_product *p, const void *panel);
 
     /* Ends columns [j, j + n) of C. The sums of p's segments are sums[segment][column][row]. */
     void (*finish)(const duo_product *p, const float *sums, int64_t segments, int64_t j, int64_t n);
@@ -100,11 +105,26 @@ typedef struct duo_ffma {
 
 /* Each is in the file of its name, on CPUs of its architecture. */
 extern const duo_ffma duo_ffma_avx512, duo_ffma_avx2, duo_ffma_portable;
+extern const duo_ffma duo_float64_avx512, duo_float64_avx2, duo_float64_portable;
+
+typedef struct duo_clone {
+    const char *isa; /* "avx512", "avx2", "portable" */
+    const duo_ffma *float32, *float64;
+} duo_clone;
 
 /* The clones that this CPU can run, by index from the best on; NULL after the last. */
-const duo_ffma *duo_ffma_clone(int index);
+const duo_clone *duo_ffma_clone(int index);
 
 /* Sets the clone in use and returns it. NULL: the best one. */
-const duo_ffma *duo_ffma_set(const duo_ffma *clone);
+const duo_clone *duo_ffma_set(const duo_clone *clone);
+
+/* The clone in use. */
+const duo_clone *duo_ffma_current(void);
+
+/* The product of a call that reads A and B. */
+duo_product duo_product_of(const duo_call *call);
+
+/* Computes it on the call's threads. */
+void duo_ffma_share(const duo_ffma *clone, const duo_call *call);
 
 #endif

@@ -1,14 +1,22 @@
 /* ffma_avx2.c - sgemm_cpu_ffma for AVX2 with FMA (ffma_body.h). */
 #include <stdint.h>
 
+#include "cpu/avx2_store.h"
 #include "cpu/ffma_x86.h"
 
-#define ISA     avx2
+#define CLONE   duo_ffma_avx2
 #define FULL    8
 #define HALF    4
 #define COLUMNS 6
 
-enum { BLOCK_ROWS = 96, UNPACKED_ROWS = 192 };
+typedef float number;
+enum {
+    BLOCK_ROWS = 96,
+    UNPACKED_ROWS = 192,
+    UNPACKED_A = 256 * BLOCK_ROWS,
+    UNPACKED_B = 64 << 10,
+    PANEL_BYTES = 16 << 20
+};
 
 static const int32_t first_lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 
@@ -36,19 +44,10 @@ INLINE vec4 splat4(float x) { return _mm_set1_ps(x); }
 INLINE vec4 fused4(vec4 x, vec4 y, vec4 z) { return _mm_fmadd_ps(x, y, z); }
 INLINE vec4 plus4(vec4 x, vec4 y) { return _mm_add_ps(x, y); }
 INLINE vec4 times4(vec4 x, vec4 y) { return _mm_mul_ps(x, y); }
+#define load_number4  load4
+#define store_number4 store4
+#define blend4        fused4
 
-/* The first floats of v: `lanes` has a bit for each. Masked stores take many cycles on AMD. */
-INLINE void store_lanes(float *p, int lanes, vec4 v)
-{
-    if (lanes == 15) {
-        store4(p, v);
-    } else if (lanes & 2) {
-        _mm_storel_pi((__m64 *)p, v);
-        if (lanes & 4) p[2] = v[2];
-    } else if (lanes & 1) {
-        p[0] = v[0];
-    }
-}
 INLINE void store_some4(float *p, mask4 m, vec4 v) { store_lanes(p, _mm_movemask_ps((vec4)m), v); }
 INLINE void store_some8(float *p, mask8 m, vec8 v)
 {

@@ -3,12 +3,19 @@
 
 #include "cpu/ffma_x86.h"
 
-#define ISA     avx512
+#define CLONE   duo_ffma_avx512
 #define FULL    16
 #define HALF    8
 #define COLUMNS 12
 
-enum { BLOCK_ROWS = 192, UNPACKED_ROWS = 32 };
+typedef float number;
+enum {
+    BLOCK_ROWS = 192,
+    UNPACKED_ROWS = 32,
+    UNPACKED_A = 256 * BLOCK_ROWS,
+    UNPACKED_B = 64 << 10,
+    PANEL_BYTES = 16 << 20
+};
 
 typedef __m512 vec16;
 typedef __mmask16 mask16;
@@ -23,6 +30,9 @@ INLINE vec16 splat16(float x) { return _mm512_set1_ps(x); }
 INLINE vec16 fused16(vec16 x, vec16 y, vec16 z) { return _mm512_fmadd_ps(x, y, z); }
 INLINE vec16 plus16(vec16 x, vec16 y) { return _mm512_add_ps(x, y); }
 INLINE vec16 times16(vec16 x, vec16 y) { return _mm512_mul_ps(x, y); }
+#define load_number16  load16
+#define store_number16 store16
+#define blend16        fused16
 
 typedef __mmask8 mask8;
 

@@ -1,23 +1,33 @@
 /*
- * ffma_body.h - one clone of sgemm_cpu_ffma: the documented order (ffma.h) in vectors.
+ * ffma_body.h - one clone of sgemm_cpu_ffma or sgemm_cpu_float64: the documented order (ffma.h) in
+ * vectors. A *number* is what is summed and packed: a float, or a double. A, B and C are floats:
+ * they are converted as they are loaded and stored.
  *
- * Included by ffma_<isa>.c, which defines before that:
- *   ISA                  the name of the instruction set, as a token
+ * Included by ffma_<isa>.c and float64_<isa>.c, which define before that:
+ *   CLONE                the name of the clone, as a token
+ *   number               float or double
  *   FULL, HALF           rows in a vector, and in one for few rows: half of them, or as many
  *   COLUMNS              of the largest tile that is summed in registers; it has 2 FULL rows
  *   BLOCK_ROWS           of A that are packed at once
  *   UNPACKED_ROWS        of C: with no more of them, a B that is not transposed is not packed
+ *   UNPACKED_A, UNPACKED_B  the largest blocks of A and B, in elements, that are read where they
+ *                        are: beyond, packing pays
+ *   PANEL_BYTES          of packed B
+ *   blend(alpha, sum, c) alpha sum + c, as the order ends
  * and for W = FULL and HALF:
- *   vecW, maskW          W floats; a mask for the first of them
- *   someW(count)         the mask for the first `count` floats; all if count >= W
- *   zeroW, loadW, load_someW, storeW, store_someW, splatW
- *   fusedW(x, y, z)      x y + z, rounded once
- *   plusW, timesW
+ *   vecW, maskW          W numbers; a mask for the first of them
+ *   someW(count)         the mask for the first `count` numbers; all if count >= W
+ *   zeroW, splatW, plusW, timesW
+ *   loadW, load_someW, storeW, store_someW   from and to floats
+ *   load_numberW, store_numberW
+ *   fusedW(x, y, z)      x y + z for floats x and y, rounded once
+ *   blendW(alpha, sum, c)   as blend
  * and:
  *   columns_4(x, p, ld)  x[z] := the FULL floats p[z], p[z + ld], p[z + 2 ld] and so on, for z < 4
  *   columns_all          the same for z < FULL
  *   transpose_4(to, step, p, ld)  to[z step + i] := p[z + i ld] for z, i < 4
- *   vec8, zero8, load8, store8, fused8   a vector of DUO_CHAINS floats, if FULL and HALF are not 8
+ *   vec8, zero8, load8, load_number8, store_number8, fused8   a vector of DUO_CHAINS numbers, if
+ *                        FULL and HALF are not 8
  *   first8(p, count)     the first `count` floats, and zeros
  *
  * Paths    All give the same bits, as only the order of k matters. Small products read A and B
@@ -33,21 +43,22 @@
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b)  JOIN_(a, b)
-#define TEXT_(a)    #a
-#define TEXT(a)     TEXT_(a)
 
-#define vec        JOIN(vec, WIDTH)
-#define mask       JOIN(mask, WIDTH)
-#define some       JOIN(some, WIDTH)
-#define zero       JOIN(zero, WIDTH)
-#define load       JOIN(load, WIDTH)
-#define load_some  JOIN(load_some, WIDTH)
-#define store      JOIN(store, WIDTH)
-#define store_some JOIN(store_some, WIDTH)
-#define splat      JOIN(splat, WIDTH)
-#define fused      JOIN(fused, WIDTH)
-#define plus       JOIN(plus, WIDTH)
-#define times      JOIN(times, WIDTH)
+#define vec          JOIN(vec, WIDTH)
+#define mask         JOIN(mask, WIDTH)
+#define some         JOIN(some, WIDTH)
+#define zero         JOIN(zero, WIDTH)
+#define load         JOIN(load, WIDTH)
+#define load_some    JOIN(load_some, WIDTH)
+#define store        JOIN(store, WIDTH)
+#define store_some   JOIN(store_some, WIDTH)
+#define load_number  JOIN(load_number, WIDTH)
+#define store_number JOIN(store_number, WIDTH)
+#define splat        JOIN(splat, WIDTH)
+#define fused        JOIN(fused, WIDTH)
+#define plus         JOIN(plus, WIDTH)
+#define times        JOIN(times, WIDTH)
+#define blend_vector JOIN(blend, WIDTH)
 
 /* For functions with arrays: each has a frame of its own, and none the sum of several. */
 #define NOINLINE static __attribute__((noinline))
@@ -57,22 +68,23 @@
 #define UNROLLED _Pragma("GCC unroll 32")
 #endif
 
-enum { ROWS = 2 * FULL };
+enum { ROWS = 2 * FULL, CHAIN = DUO_CHAIN_BYTES / sizeof(number) };
 
 INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- A tile of C in registers ---- */
 
-typedef enum packing { NONE_PACKED, B_PACKED, BOTH_PACKED } packing;
+typedef enum packing { NONE_PACKED, A_PACKED, B_PACKED, BOTH_PACKED } packing;
 
 typedef struct tile {
     int64_t k;
-    const float *a, *b;
+    const float *a, *b; /* or, packed, */
+    const number *packed_a, *packed_b;
     int64_t a_step, b_step, b_column; /* from one step of k to the next, from column to column */
     float *c;
     int64_t ldc;
     float alpha, beta;
-    float *total; /* of the segments so far: the tile's vectors, column by column */
+    number *total; /* of the segments so far: the tile's vectors, column by column */
     int rows;
     bool adds, ends; /* are there earlier segments; is this the last one? */
 } tile;
@@ -95,6 +107,7 @@ typedef void kernel(const tile *);
     }
 #define EACH_FORM(rows, width, count, columns)                                                     \
     KERNEL(rows, width, count, columns, NONE_PACKED)                                               \
+    KERNEL(rows, width, count, columns, A_PACKED)                                                  \
     KERNEL(rows, width, count, columns, B_PACKED)                                                  \
     KERNEL(rows, width, count, columns, BOTH_PACKED)
 #if HALF != FULL
@@ -104,7 +117,7 @@ typedef void kernel(const tile *);
 #define HALF_KERNELS(columns)
 #define HALF_NAMES(columns)                                                                        \
     {                                                                                              \
-        NULL, NULL, NULL                                                                           \
+        NULL, NULL, NULL, NULL                                                                     \
     }
 #endif
 #define KERNELS(columns)                                                                           \
@@ -113,8 +126,8 @@ typedef void kernel(const tile *);
     EACH_FORM(two, FULL, 2, columns)
 #define NAME_FORMS(rows, columns)                                                                  \
     {                                                                                              \
-        kernel_##rows##_##columns##_NONE_PACKED, kernel_##rows##_##columns##_B_PACKED,             \
-            kernel_##rows##_##columns##_BOTH_PACKED                                                \
+        kernel_##rows##_##columns##_NONE_PACKED, kernel_##rows##_##columns##_A_PACKED,             \
+            kernel_##rows##_##columns##_B_PACKED, kernel_##rows##_##columns##_BOTH_PACKED          \
     }
 #define NAMES(columns) {HALF_NAMES(columns), NAME_FORMS(one, columns), NAME_FORMS(two, columns)},
 #if COLUMNS == 12
@@ -125,7 +138,7 @@ typedef void kernel(const tile *);
 EACH_COLUMNS(KERNELS)
 
 /* By columns - 1, by rows (vectors_of), by form. */
-static kernel *const kernels[COLUMNS][3][3] = {EACH_COLUMNS(NAMES)};
+static kernel *const kernels[COLUMNS][3][4] = {EACH_COLUMNS(NAMES)};
 
 INLINE int vectors_of(int rows) { return rows > FULL ? 2 : rows > HALF || HALF == FULL ? 1 : 0; }
 
@@ -147,31 +160,31 @@ INLINE int64_t even_columns(int64_t n)
     return tiles > 0 ? (n + tiles - 1) / tiles : 1;
 }
 
-/* The new value of an element of C. */
-INLINE float ended(const duo_product *p, float sum, const float *c)
+INLINE void end_element(const duo_product *p, number sum, float *c)
 {
-    return p->beta == 0.0f ? p->alpha * sum : __builtin_fmaf(p->alpha, sum, p->beta * *c);
+    const number alpha = p->alpha, beta = p->beta;
+    *c = (float)(p->beta == 0.0f ? alpha * sum : blend(alpha, sum, beta * *c));
 }
 
 INLINE void end_vector(const duo_product *p, vec sum, float *c, mask which)
 {
     const vec alpha = splat(p->alpha);
     store_some(c, which,
-               p->beta == 0.0f ? times(alpha, sum)
-                               : fused(alpha, sum, times(splat(p->beta), load_some(c, which))));
+               p->beta == 0.0f
+                   ? times(alpha, sum)
+                   : blend_vector(alpha, sum, times(splat(p->beta), load_some(c, which))));
 }
 
 /* Ends a vector of C's elements that are `step` apart. */
 INLINE void end_elements(const duo_product *p, vec sum, float *c, int64_t step, int64_t count)
 {
-    float element[FULL];
+    number element[FULL];
     if (step == 1) {
         end_vector(p, sum, c, some(count));
         return;
     }
-    store(element, sum);
-    for (int64_t i = 0; i < count && i < FULL; i++)
-        c[i * step] = ended(p, element[i], &c[i * step]);
+    store_number(element, sum);
+    for (int64_t i = 0; i < count && i < FULL; i++) end_element(p, element[i], &c[i * step]);
 }
 
 /* ---- Packing ---- */
@@ -181,7 +194,7 @@ INLINE void end_elements(const duo_product *p, vec sum, float *c, int64_t step, 
  * with zeros to whole vectors. From an A that is not transposed all rows of a few columns are taken
  * at a time: columns may be pages apart.
  */
-static void pack_columns_of_a(float *to, const float *a, int64_t lda, int64_t rows, int64_t k)
+static void pack_columns_of_a(number *to, const float *a, int64_t lda, int64_t rows, int64_t k)
 {
     enum { STEPS = 8 };
     for (int64_t first = 0; first < k; first += STEPS) {
@@ -190,17 +203,17 @@ static void pack_columns_of_a(float *to, const float *a, int64_t lda, int64_t ro
             r = rows_of_tile(rows - i);
             const int64_t step = r > FULL ? ROWS : FULL;
             const mask last = some(r - (step - FULL));
-            float *const out = to + i * k;
+            number *const out = to + i * k;
             for (int64_t l = first; l < end; l++) {
                 const float *const p = a + i + l * lda;
-                if (step > FULL) store(out + l * step, load(p));
-                store(out + l * step + step - FULL, load_some(p + step - FULL, last));
+                if (step > FULL) store_number(out + l * step, load(p));
+                store_number(out + l * step + step - FULL, load_some(p + step - FULL, last));
             }
         }
     }
 }
 
-static void pack_rows_of_a(float *to, const float *a, int64_t lda, int64_t rows, int64_t k)
+static void pack_rows_of_a(number *to, const float *a, int64_t lda, int64_t rows, int64_t k)
 {
     for (int64_t i = 0, r; i < rows; i += r) {
         r = rows_of_tile(rows - i);
@@ -212,7 +225,7 @@ static void pack_rows_of_a(float *to, const float *a, int64_t lda, int64_t rows,
             for (; here == FULL && l + 4 <= k; l += 4) {
                 vec x[4];
                 columns_4(x, p + l, lda);
-                UNROLLED for (int z = 0; z < 4; z++) store(to + (l + z) * step + v, x[z]);
+                UNROLLED for (int z = 0; z < 4; z++) store_number(to + (l + z) * step + v, x[z]);
             }
             for (; l < k; l++)
                 for (int64_t q = 0; q < FULL; q++)
@@ -222,7 +235,7 @@ static void pack_rows_of_a(float *to, const float *a, int64_t lda, int64_t rows,
     }
 }
 
-static void pack_a(float *to, const float *a, int64_t lda, bool trans, int64_t rows, int64_t k)
+static void pack_a(number *to, const float *a, int64_t lda, bool trans, int64_t rows, int64_t k)
 {
     if (trans)
         pack_rows_of_a(to, a, lda, rows, k);
@@ -230,8 +243,13 @@ static void pack_a(float *to, const float *a, int64_t lda, bool trans, int64_t r
         pack_columns_of_a(to, a, lda, rows, k);
 }
 
+INLINE void copy_columns(number *to, const float *from)
+{
+    UNROLLED for (int j = 0; j < COLUMNS; j++) to[j] = from[j];
+}
+
 /* `n` columns of op(B) for `k` steps, `width` columns side by side: for each step in turn. */
-static void pack_b(float *to, const float *b, int64_t ldb, bool trans, int64_t n, int64_t k,
+static void pack_b(number *to, const float *b, int64_t ldb, bool trans, int64_t n, int64_t k,
                    int64_t width)
 {
     for (int64_t j = 0; j < n; j += width) {
@@ -239,8 +257,7 @@ static void pack_b(float *to, const float *b, int64_t ldb, bool trans, int64_t n
         if (trans) {
             const float *p = b + j;
             if (here == COLUMNS) {
-                for (int64_t l = 0; l < k; l++)
-                    memcpy(to + l * COLUMNS, p + l * ldb, COLUMNS * sizeof *p);
+                for (int64_t l = 0; l < k; l++) copy_columns(to + l * COLUMNS, p + l * ldb);
             } else {
                 for (int64_t l = 0; l < k; l++)
                     for (int64_t q = 0; q < here; q++) to[l * here + q] = p[l * ldb + q];
@@ -284,27 +301,28 @@ INLINE tile small_tile(const duo_product *p)
 }
 
 /* B is read where it is, and so is A, unless it is transposed: then all of it is in `packed`. */
-INLINE void small_with(const duo_product *p, tile *t, const float *packed)
+INLINE void small_with(const duo_product *p, tile *t, const number *packed)
 {
     const int64_t width = p->n <= COLUMNS ? p->n : even_columns(p->n);
     for (int64_t i = 0; i < p->m; i += t->rows) {
         t->rows = rows_of_tile(p->m - i);
-        t->a = p->a + i;
         if (p->transa) {
-            t->a = packed + i * p->k;
+            t->packed_a = packed + i * p->k;
             t->a_step = t->rows > FULL ? ROWS : FULL;
+        } else {
+            t->a = p->a + i;
         }
         t->b = p->b;
         t->c = p->c + i;
         for (int64_t left = p->n; left > 0; left -= width) {
-            run_kernel(t, (int)smaller(left, width), NONE_PACKED);
+            run_kernel(t, (int)smaller(left, width), p->transa ? A_PACKED : NONE_PACKED);
             t->b += width * t->b_column;
             t->c += width * p->ldc;
         }
     }
 }
 
-INLINE void small_packed(const duo_product *p, float *packed)
+INLINE void small_packed(const duo_product *p, number *packed)
 {
     tile t = small_tile(p);
     pack_a(packed, p->a, p->lda, true, p->m, p->k);
@@ -313,14 +331,14 @@ INLINE void small_packed(const duo_product *p, float *packed)
 
 NOINLINE void small_transposed(const duo_product *p)
 {
-    float packed[ROWS * DUO_MANY];
+    number packed[ROWS * DUO_MANY];
     small_packed(p, packed);
 }
 
 /* Some threads have no more stack than this needs. */
 NOINLINE void tiny_transposed(const duo_product *p)
 {
-    float packed[ROWS * TINY_STEPS];
+    number packed[ROWS * TINY_STEPS];
     small_packed(p, packed);
 }
 
@@ -337,9 +355,6 @@ NOINLINE void small(const duo_product *p)
 
 /* ---- Blocks ---- */
 
-/* From these floats on, packing pays: beyond them an operand leaves the caches between its uses. */
-enum { UNPACKED_A = 256 * BLOCK_ROWS, UNPACKED_B = 64 << 10 };
-
 /* With few rows of C an element of B is used so seldom that columns of B are read where they are.
  * But if they are a multiple of 1 KiB apart, all columns of a tile want the same lines of the L1
  * cache, which has room for eight. */
@@ -347,23 +362,24 @@ static bool packs_b(const duo_product *p)
 {
     const bool collides = !p->transb && p->ldb % 256 == 0;
     if (!p->transb && p->m <= UNPACKED_ROWS && !(collides && COLUMNS > 8)) return false;
-    return collides || p->n * smaller(p->k, DUO_CHAIN) > UNPACKED_B;
+    return collides || p->n * smaller(p->k, CHAIN) > UNPACKED_B;
 }
 
 /* What all rows of a block have in common: columns [0, n) of p and of packed B, or B itself. */
 typedef struct block {
     const duo_product *p;
-    const float *panel; /* all segments of op(B), packed; NULL: B is read where it is */
-    float *a;           /* memory for A, or NULL: A is read where it is */
-    float *total;       /* of every tile, or NULL: there is one segment */
-    int64_t width;      /* columns of a tile */
+    const number *panel; /* op(B) packed; NULL: B is read where it is */
+    bool one_segment;    /* is only the current segment in the panel, not all? */
+    number *a;           /* memory for A, or NULL: A is read where it is */
+    number *total;       /* of every tile, or NULL: there is one segment */
+    int64_t width;       /* columns of a tile */
 } block;
 
 static void multiply_segment(const block *b, int64_t i0, int64_t rows, int64_t first)
 {
     const duo_product *const p = b->p;
-    const int64_t k = smaller(p->k - first, DUO_CHAIN);
-    const packing form = b->panel == NULL ? NONE_PACKED : b->a == NULL ? B_PACKED : BOTH_PACKED;
+    const int64_t k = smaller(p->k - first, CHAIN);
+    const packing form = (b->a != NULL ? A_PACKED : 0) | (b->panel != NULL ? B_PACKED : 0);
     const float *const a = p->a + (p->transa ? i0 * p->lda + first : i0 + first * p->lda);
     tile t = {.k = k,
               .a_step = p->lda,
@@ -378,13 +394,15 @@ static void multiply_segment(const block *b, int64_t i0, int64_t rows, int64_t f
     if (b->a != NULL) pack_a(b->a, a, p->lda, p->transa, rows, k);
     for (int64_t j = 0; j < p->n; j += b->width) {
         const int columns = (int)smaller(p->n - j, b->width);
-        t.b = b->panel != NULL ? b->panel + first * p->n + j * k
-                               : p->b + first * t.b_step + j * t.b_column;
+        if (b->panel != NULL)
+            t.packed_b = b->panel + (b->one_segment ? 0 : first * p->n) + j * k;
+        else
+            t.b = p->b + first * t.b_step + j * t.b_column;
         for (int64_t i = 0; i < rows; i += t.rows) {
             t.rows = rows_of_tile(rows - i);
             t.c = p->c + i0 + i + j * p->ldc;
             if (b->a != NULL) {
-                t.a = b->a + i * k;
+                t.packed_a = b->a + i * k;
                 t.a_step = t.rows > FULL ? ROWS : FULL;
             } else {
                 t.a = a + i;
@@ -399,65 +417,85 @@ static void multiply_segment(const block *b, int64_t i0, int64_t rows, int64_t f
 static void multiply_rows(const block *b)
 {
     for (int64_t i = 0; i < b->p->m; i += BLOCK_ROWS)
-        for (int64_t first = 0; first == 0 || first < b->p->k; first += DUO_CHAIN)
+        for (int64_t first = 0; first == 0 || first < b->p->k; first += CHAIN)
             multiply_segment(b, i, smaller(b->p->m - i, BLOCK_ROWS), first);
 }
 
-/* Floats of memory for a block's A, and for its totals of n columns. The last rows may be two
+/* Numbers of memory for a block's A, and for its totals of n columns. The last rows may be two
  * tiles. */
-static int64_t a_floats(const duo_product *p)
+static int64_t a_numbers(const duo_product *p)
 {
-    return (smaller(p->m, BLOCK_ROWS) / ROWS + 1) * ROWS * smaller(p->k, DUO_CHAIN);
+    return (smaller(p->m, BLOCK_ROWS) / ROWS + 1) * ROWS * smaller(p->k, CHAIN);
 }
 
-static int64_t total_floats(const duo_product *p, int64_t n)
+static int64_t total_numbers(const duo_product *p, int64_t n)
 {
-    return p->k > DUO_CHAIN ? (smaller(p->m, BLOCK_ROWS) / ROWS + 2) * ROWS * n : 0;
+    return p->k > CHAIN ? (smaller(p->m, BLOCK_ROWS) / ROWS + 2) * ROWS * n : 0;
 }
 
-static int64_t panel_floats(int64_t n, int64_t k) { return n * k; }
+static int64_t panel_numbers(int64_t n, int64_t k) { return n * k; }
 
-static void pack_panel(const duo_product *p, int64_t first, int64_t j, int64_t n, float *panel)
+static void pack_segment(const duo_product *p, int64_t first, int64_t j, int64_t n, number *to)
 {
-    const int64_t k = smaller(p->k - first, DUO_CHAIN);
-    pack_b(panel + first * p->n + j * k,
-           p->b + (p->transb ? first * p->ldb + j : first + j * p->ldb), p->ldb, p->transb, n, k,
-           even_columns(p->n));
+    const int64_t k = smaller(p->k - first, CHAIN);
+    pack_b(to + j * k, p->b + (p->transb ? first * p->ldb + j : first + j * p->ldb), p->ldb,
+           p->transb, n, k, even_columns(p->n));
 }
 
-static bool multiply_panel(const duo_product *p, const float *panel)
+static void pack_panel(const duo_product *p, int64_t first, int64_t j, int64_t n, void *panel)
 {
-    const int64_t a = a_floats(p), total = total_floats(p, p->n);
-    float *const memory = duo_scratch_take((size_t)(a + total) * sizeof(float));
+    pack_segment(p, first, j, n, (number *)panel + first * p->n);
+}
+
+static bool multiply_panel(const duo_product *p, const void *panel)
+{
+    const int64_t a = a_numbers(p), total = total_numbers(p, p->n);
+    number *const memory = duo_scratch_take((size_t)(a + total) * sizeof(number));
     if (memory == NULL) return false;
-    multiply_rows(&(block){p, panel, memory, total > 0 ? memory + a : NULL, even_columns(p->n)});
+    multiply_rows(&(block){.p = p,
+                           .panel = panel,
+                           .a = memory,
+                           .total = total > 0 ? memory + a : NULL,
+                           .width = even_columns(p->n)});
     duo_scratch_give(memory);
     return true;
 }
 
-/* A product that is packed as far as that pays. `columns` of C at a time. */
-static bool multiply_blocks(const duo_product *p, int64_t columns)
+/*
+ * A product that is packed as far as that pays, some columns of C at a time, so that their panel of
+ * B stays in a cache. If there is one block of rows the panel has one segment, else all.
+ */
+static bool multiply_blocks(const duo_product *p)
 {
-    const int64_t steps = smaller(p->k, DUO_CHAIN);
+    enum { LEAST = 8 * COLUMNS, MOST = 4080 / sizeof(number) / COLUMNS * COLUMNS };
+    const bool one_segment = p->m <= BLOCK_ROWS;
+    const int64_t steps = smaller(p->k, CHAIN), deep = one_segment ? steps : p->k;
+    const int64_t fit = PANEL_BYTES / (int64_t)sizeof(number) / deep / COLUMNS * COLUMNS;
+    const int64_t columns = smaller(p->n, fit < LEAST ? LEAST : smaller(fit, MOST));
     const bool packs = packs_b(p);
     const bool packs_a = p->transa || smaller(p->m, BLOCK_ROWS) * steps > UNPACKED_A;
-    const int64_t total = total_floats(p, columns), a = packs_a ? a_floats(p) : 0;
-    const int64_t panel = packs ? columns * p->k : 0;
-    float *memory = NULL;
+    const int64_t total = total_numbers(p, columns), a = packs_a ? a_numbers(p) : 0;
+    const int64_t panel = packs ? columns * deep : 0;
+    number *memory = NULL;
     if (total + a + panel > 0) {
-        memory = duo_scratch_take((size_t)(total + a + panel) * sizeof(float));
+        memory = duo_scratch_take((size_t)(total + a + panel) * sizeof(number));
         if (memory == NULL) return false;
     }
     for (int64_t j = 0; j < p->n; j += columns) {
         const duo_product part = duo_product_tile(p, 0, p->m, j, smaller(p->n - j, columns));
+        number *const packed = packs ? memory + total + a : NULL;
         const block b = {.p = &part,
-                         .panel = packs ? memory + total + a : NULL,
+                         .panel = packed,
+                         .one_segment = one_segment,
                          .a = packs_a ? memory + total : NULL,
                          .total = total > 0 ? memory : NULL,
                          .width = even_columns(part.n)};
-        for (int64_t first = 0; packs && first < p->k; first += DUO_CHAIN)
-            pack_panel(&part, first, 0, part.n, memory + total + a);
-        multiply_rows(&b);
+        for (int64_t first = 0; first < p->k; first += CHAIN) {
+            if (packs)
+                pack_segment(&part, first, 0, part.n, packed + (one_segment ? 0 : first * part.n));
+            if (one_segment) multiply_segment(&b, 0, part.m, first);
+        }
+        if (!one_segment) multiply_rows(&b);
     }
     duo_scratch_give(memory);
     return true;
@@ -554,7 +592,7 @@ NOINLINE void few_steps(const duo_product *p)
     }
 }
 
-enum { STRIP = 2048 }; /* floats of sums that stay in the L1 cache */
+enum { STRIP = 8192 / sizeof(number) }; /* sums that stay in the L1 cache */
 
 /* Up to 8 columns of Y, X's columns contiguous: X is read a few whole columns at a time, and the
  * sums of a strip of rows stay in the cache. */
@@ -563,13 +601,13 @@ INLINE void few_by_columns(const int columns, const view *w)
     const int steps = columns <= 4 ? 8 : 4;
     const duo_product *const p = w->p;
     const int64_t strip = STRIP / columns / FULL * FULL;
-    float sum[STRIP], total[STRIP];
+    number sum[STRIP], total[STRIP];
     for (int64_t i0 = 0; i0 < w->m; i0 += strip) {
         const int64_t rows = smaller(w->m - i0, strip);
         const int64_t vectors = (rows + FULL - 1) / FULL * columns;
         const mask last = some((rows - 1) % FULL + 1);
-        for (int64_t first = 0; first < p->k; first += DUO_CHAIN) {
-            const int64_t end = smaller(p->k, first + DUO_CHAIN);
+        for (int64_t first = 0; first < p->k; first += CHAIN) {
+            const int64_t end = smaller(p->k, first + CHAIN);
             memset(sum, 0, (size_t)vectors * FULL * sizeof *sum);
             int64_t l = first;
             for (; l + steps <= end; l += steps) {
@@ -581,7 +619,7 @@ INLINE void few_by_columns(const int columns, const view *w)
                     const mask which = (v + 1) * FULL < rows ? some(FULL) : last;
                     vec s[8];
                     UNROLLED for (int j = 0; j < columns; j++) s[j] =
-                        load(sum + (v * columns + j) * FULL);
+                        load_number(sum + (v * columns + j) * FULL);
                     UNROLLED for (int z = 0; z < steps; z++)
                     {
                         const vec xz = load_some(x + v * FULL + z * w->ldx, which);
@@ -589,7 +627,7 @@ INLINE void few_by_columns(const int columns, const view *w)
                             fused(xz, factor[j][z], s[j]);
                     }
                     UNROLLED for (int j = 0; j < columns; j++)
-                        store(sum + (v * columns + j) * FULL, s[j]);
+                        store_number(sum + (v * columns + j) * FULL, s[j]);
                 }
             }
             for (; l < end; l++)
@@ -597,18 +635,19 @@ INLINE void few_by_columns(const int columns, const view *w)
                     const mask which = (v + 1) * FULL < rows ? some(FULL) : last;
                     const vec x = load_some(w->x + i0 + l * w->ldx + v * FULL, which);
                     for (int j = 0; j < columns; j++) {
-                        float *const s = sum + (v * columns + j) * FULL;
-                        store(s, fused(x, splat(w->y[l * w->y_k + j * w->y_j]), load(s)));
+                        number *const s = sum + (v * columns + j) * FULL;
+                        store_number(
+                            s, fused(x, splat(w->y[l * w->y_k + j * w->y_j]), load_number(s)));
                     }
                 }
-            for (int64_t v = 0; v < vectors; v++)
-                store(total + v * FULL, first == 0
-                                            ? load(sum + v * FULL)
-                                            : plus(load(total + v * FULL), load(sum + v * FULL)));
+            for (int64_t v = 0; v < vectors * FULL; v += FULL) {
+                const vec s = load_number(sum + v);
+                store_number(total + v, first == 0 ? s : plus(load_number(total + v), s));
+            }
         }
         for (int64_t v = 0; v * FULL < rows; v++)
             for (int j = 0; j < columns; j++)
-                end_elements(p, load(total + (v * columns + j) * FULL),
+                end_elements(p, load_number(total + (v * columns + j) * FULL),
                              w->c + (i0 + v * FULL) * w->c_i + j * w->c_j, w->c_i, rows - v * FULL);
     }
 }
@@ -623,8 +662,8 @@ INLINE void few_by_rows(const int columns, const view *w)
         const float *const x = w->x + i * w->ldx;
         vec total[8];
         UNROLLED for (int j = 0; j < columns; j++) total[j] = zero(); /* compilers want it */
-        for (int64_t first = 0; first < p->k; first += DUO_CHAIN) {
-            const int64_t end = smaller(p->k, first + DUO_CHAIN);
+        for (int64_t first = 0; first < p->k; first += CHAIN) {
+            const int64_t end = smaller(p->k, first + CHAIN);
             int64_t l = first;
             vec s[8];
             UNROLLED for (int j = 0; j < columns; j++) s[j] = zero();
@@ -687,7 +726,7 @@ NOINLINE void few_after_few(const duo_product *p)
 /* ---- Vector products: DUO_CHAINS chains an element ---- */
 
 /* The sum of the chains, by halves. */
-INLINE float add_chains(const float x[DUO_CHAINS])
+INLINE number add_chains(const number x[DUO_CHAINS])
 {
     return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 }
@@ -706,8 +745,8 @@ NOINLINE void vector_in_registers(const view *w)
         const int64_t rows = smaller(w->m - i, FULL);
         const mask which = some(rows);
         vec total = zero();
-        for (int64_t first = 0; first < p->k; first += DUO_CHAIN) {
-            const int64_t end = smaller(p->k, first + DUO_CHAIN);
+        for (int64_t first = 0; first < p->k; first += CHAIN) {
+            const int64_t end = smaller(p->k, first + CHAIN);
             vec s[DUO_CHAINS];
             UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] = zero();
             int64_t l = first;
@@ -740,14 +779,14 @@ NOINLINE void vector_in_registers(const view *w)
  * times as many columns of X as chains are read at a time. */
 NOINLINE void vector_by_columns(const view *w)
 {
-    enum { CHAINS = DUO_CHAINS, ROWS_OF_STRIP = 4096 / DUO_CHAINS };
+    enum { CHAINS = DUO_CHAINS, ROWS_OF_STRIP = 16384 / sizeof(number) / DUO_CHAINS };
     const duo_product *const p = w->p;
-    float chain[ROWS_OF_STRIP * CHAINS], total[ROWS_OF_STRIP];
+    number chain[ROWS_OF_STRIP * CHAINS], total[ROWS_OF_STRIP];
     for (int64_t i0 = 0; i0 < w->m; i0 += ROWS_OF_STRIP) {
         const int64_t rows = smaller(w->m - i0, ROWS_OF_STRIP);
         const int64_t vectors = (rows + FULL - 1) / FULL;
-        for (int64_t first = 0; first < p->k; first += DUO_CHAIN) {
-            const int64_t end = smaller(p->k, first + DUO_CHAIN);
+        for (int64_t first = 0; first < p->k; first += CHAIN) {
+            const int64_t end = smaller(p->k, first + CHAIN);
             memset(chain, 0, (size_t)vectors * FULL * CHAINS * sizeof *chain);
             int64_t l = first;
             for (; l + 2 * CHAINS <= end; l += 2 * CHAINS) {
@@ -756,31 +795,33 @@ NOINLINE void vector_by_columns(const view *w)
                     const mask which = some(rows - v * FULL);
                     UNROLLED for (int z = 0; z < CHAINS; z++)
                     {
-                        float *const s = chain + (v * CHAINS + z) * FULL;
+                        number *const s = chain + (v * CHAINS + z) * FULL;
                         const float *const xz = x + v * FULL + z * w->ldx;
-                        const vec half = fused(load_some(xz, which), splat(y[z * w->y_k]), load(s));
-                        store(s, fused(load_some(xz + CHAINS * w->ldx, which),
-                                       splat(y[(z + CHAINS) * w->y_k]), half));
+                        const vec half =
+                            fused(load_some(xz, which), splat(y[z * w->y_k]), load_number(s));
+                        store_number(s, fused(load_some(xz + CHAINS * w->ldx, which),
+                                              splat(y[(z + CHAINS) * w->y_k]), half));
                     }
                 }
             }
             for (; l < end; l++)
                 for (int64_t v = 0; v < vectors; v++) {
-                    float *const s = chain + (v * CHAINS + l % CHAINS) * FULL;
+                    number *const s = chain + (v * CHAINS + l % CHAINS) * FULL;
                     const vec x =
                         load_some(w->x + i0 + v * FULL + l * w->ldx, some(rows - v * FULL));
-                    store(s, fused(x, splat(w->y[l * w->y_k]), load(s)));
+                    store_number(s, fused(x, splat(w->y[l * w->y_k]), load_number(s)));
                 }
             for (int64_t v = 0; v < vectors; v++) {
                 vec s[CHAINS];
                 UNROLLED for (int z = 0; z < CHAINS; z++) s[z] =
-                    load(chain + (v * CHAINS + z) * FULL);
+                    load_number(chain + (v * CHAINS + z) * FULL);
                 const vec sum = add_chain_vectors(s);
-                store(total + v * FULL, first == 0 ? sum : plus(load(total + v * FULL), sum));
+                store_number(total + v * FULL,
+                             first == 0 ? sum : plus(load_number(total + v * FULL), sum));
             }
         }
         for (int64_t v = 0; v < vectors; v++)
-            end_elements(p, load(total + v * FULL), w->c + (i0 + v * FULL) * w->c_i, w->c_i,
+            end_elements(p, load_number(total + v * FULL), w->c + (i0 + v * FULL) * w->c_i, w->c_i,
                          rows - v * FULL);
     }
 }
@@ -815,15 +856,15 @@ INLINE void add_to_chains(const int rows, const int columns, const float *x, int
 
 /* The sums of a segment of rows x columns elements: sum[i * step + j * step_j]. */
 INLINE void sum_elements(const int rows, const int columns, const float *x, int64_t ldx,
-                         const float *y, int64_t ldy, int64_t k, float *sum, int64_t step_j)
+                         const float *y, int64_t ldy, int64_t k, number *sum, int64_t step_j)
 {
     vec8 s[16];
-    float chain[DUO_CHAINS];
+    number chain[DUO_CHAINS];
     UNROLLED for (int e = 0; e < rows * columns; e++) s[e] = zero8();
     add_to_chains(rows, columns, x, ldx, y, ldy, k, s);
     UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int j = 0; j < columns; j++)
     {
-        store8(chain, s[i * columns + j]);
+        store_number8(chain, s[i * columns + j]);
         sum[i + j * step_j] = add_chains(chain);
     }
 }
@@ -833,11 +874,12 @@ NOINLINE void vector_by_rows(const view *w)
 {
     enum { ROWS_OF_STRIP = 256 };
     const duo_product *const p = w->p;
-    float copy[DUO_CHAIN], total[ROWS_OF_STRIP], sum[8];
+    float copy[CHAIN];
+    number total[ROWS_OF_STRIP], sum[8];
     for (int64_t i0 = 0; i0 < w->m; i0 += ROWS_OF_STRIP) {
         const int64_t rows = smaller(w->m - i0, ROWS_OF_STRIP);
-        for (int64_t first = 0; first < p->k; first += DUO_CHAIN) {
-            const int64_t k = smaller(p->k - first, DUO_CHAIN);
+        for (int64_t first = 0; first < p->k; first += CHAIN) {
+            const int64_t k = smaller(p->k - first, CHAIN);
             const float *const x = w->x + i0 * w->ldx + first, *y = w->y + first * w->y_k;
             if (w->y_k != 1) {
                 for (int64_t l = 0; l < k; l++) copy[l] = y[l * w->y_k];
@@ -855,33 +897,30 @@ NOINLINE void vector_by_rows(const view *w)
                     total[i + q] = first == 0 ? sum[q] : total[i + q] + sum[q];
             }
         }
-        for (int64_t i = 0; i < rows; i++) {
-            float *const c = w->c + (i0 + i) * w->c_i;
-            *c = ended(p, total[i], c);
-        }
+        for (int64_t i = 0; i < rows; i++) end_element(p, total[i], w->c + (i0 + i) * w->c_i);
     }
 }
 
 /* One element: four segments at a time hide each other's latency. */
-NOINLINE float one_element(const float *x, const float *y, int64_t k)
+NOINLINE number one_element(const float *x, const float *y, int64_t k)
 {
-    float total = 0.0f, sum[4];
+    number total = 0.0f, sum[4];
     int64_t l = 0;
-    for (; l + 4 * DUO_CHAIN <= k; l += 4 * DUO_CHAIN) {
+    for (; l + 4 * CHAIN <= k; l += 4 * CHAIN) {
         vec8 s[4];
         UNROLLED for (int q = 0; q < 4; q++) s[q] = zero8();
-        for (int64_t z = l; z < l + DUO_CHAIN; z += DUO_CHAINS)
+        for (int64_t z = l; z < l + CHAIN; z += DUO_CHAINS)
             UNROLLED for (int q = 0; q < 4; q++) s[q] =
-                fused8(load8(x + z + q * DUO_CHAIN), load8(y + z + q * DUO_CHAIN), s[q]);
+                fused8(load8(x + z + q * CHAIN), load8(y + z + q * CHAIN), s[q]);
         for (int q = 0; q < 4; q++) {
-            float chain[DUO_CHAINS];
-            store8(chain, s[q]);
+            number chain[DUO_CHAINS];
+            store_number8(chain, s[q]);
             sum[q] = add_chains(chain);
         }
         for (int q = 0; q < 4; q++) total = l == 0 && q == 0 ? sum[q] : total + sum[q];
     }
-    for (; l < k; l += DUO_CHAIN) {
-        sum_elements(1, 1, x + l, 0, y + l, 0, smaller(k - l, DUO_CHAIN), sum, 0);
+    for (; l < k; l += CHAIN) {
+        sum_elements(1, 1, x + l, 0, y + l, 0, smaller(k - l, CHAIN), sum, 0);
         total = l == 0 ? sum[0] : total + sum[0];
     }
     return total;
@@ -889,7 +928,7 @@ NOINLINE float one_element(const float *x, const float *y, int64_t k)
 
 /* One segment of few elements, A's rows and B's columns contiguous: sum[i + j m]. */
 static void sum_few_elements(int64_t m, int64_t n, const float *x, int64_t ldx, const float *y,
-                             int64_t ldy, int64_t k, float *sum)
+                             int64_t ldy, int64_t k, number *sum)
 {
 #define SUM(r, c)                                                                                  \
     case 4 * r + c:                                                                                \
@@ -918,21 +957,22 @@ static void sum_few_elements(int64_t m, int64_t n, const float *x, int64_t ldx, 
  * chains are then carried on through memory. */
 NOINLINE void few_elements(const duo_product *p)
 {
-    float total[DUO_FEW], sum[DUO_FEW], a[DUO_FEW * 128], b[DUO_FEW * 128];
+    number total[DUO_FEW], sum[DUO_FEW];
+    float a[DUO_FEW * 128], b[DUO_FEW * 128];
     const int64_t a_row = p->transa ? p->lda : 1, a_k = p->transa ? 1 : p->lda;
     const int64_t b_k = p->transb ? p->ldb : 1, b_column = p->transb ? 1 : p->ldb;
     const int64_t area = p->m * p->n;
     if (area == 1 && a_k == 1 && b_k == 1) {
-        *p->c = ended(p, one_element(p->a, p->b, p->k), p->c);
+        end_element(p, one_element(p->a, p->b, p->k), p->c);
         return;
     }
-    for (int64_t first = 0; first < p->k; first += DUO_CHAIN) {
-        const int64_t k = smaller(p->k - first, DUO_CHAIN);
+    for (int64_t first = 0; first < p->k; first += CHAIN) {
+        const int64_t k = smaller(p->k - first, CHAIN);
         const float *const x = p->a + first * a_k, *const y = p->b + first * b_k;
         if (a_k == 1 && b_k == 1) {
             sum_few_elements(p->m, p->n, x, a_row, y, b_column, k, sum);
         } else {
-            float chain[DUO_FEW * DUO_CHAINS] = {0};
+            number chain[DUO_FEW * DUO_CHAINS] = {0};
             for (int64_t l0 = 0; l0 < k; l0 += 128) {
                 const int64_t steps = smaller(k - l0, 128);
                 for (int64_t l = 0; l < steps; l++) {
@@ -943,10 +983,10 @@ NOINLINE void few_elements(const duo_product *p)
                 }
                 for (int64_t i = 0; i < p->m; i++)
                     for (int64_t j = 0; j < p->n; j++) {
-                        float *const c = chain + (i + j * p->m) * DUO_CHAINS;
-                        vec8 s = load8(c);
+                        number *const c = chain + (i + j * p->m) * DUO_CHAINS;
+                        vec8 s = load_number8(c);
                         add_to_chains(1, 1, a + i * 128, 0, b + j * 128, 0, steps, &s);
-                        store8(c, s);
+                        store_number8(c, s);
                     }
             }
             for (int64_t e = 0; e < area; e++) sum[e] = add_chains(chain + e * DUO_CHAINS);
@@ -954,10 +994,8 @@ NOINLINE void few_elements(const duo_product *p)
         for (int64_t e = 0; e < area; e++) total[e] = first == 0 ? sum[e] : total[e] + sum[e];
     }
     for (int64_t j = 0; j < p->n; j++)
-        for (int64_t i = 0; i < p->m; i++) {
-            float *const c = p->c + i + j * p->ldc;
-            *c = ended(p, total[i + j * p->m], c);
-        }
+        for (int64_t i = 0; i < p->m; i++)
+            end_element(p, total[i + j * p->m], p->c + i + j * p->ldc);
 }
 
 static void vector_product(const duo_product *p)
@@ -977,14 +1015,6 @@ static void vector_product(const duo_product *p)
 }
 
 /* ---- Which path ---- */
-
-/* Columns at a time, so that a panel of B does not become too large. */
-static int64_t panel_columns(const duo_product *p)
-{
-    enum { PANEL = 4 << 20, LEAST = 8 * COLUMNS, MOST = 1020 };
-    const int64_t columns = PANEL / p->k / COLUMNS * COLUMNS;
-    return smaller(p->n, columns < LEAST ? LEAST : smaller(columns, MOST));
-}
 
 /*
  * The most columns for which X is read once and not packed. If X does not fit the caches, there may
@@ -1023,7 +1053,7 @@ static void multiply(const duo_product *p)
             return;
         }
     }
-    if (!multiply_blocks(p, panel_columns(p))) few_after_few(p);
+    if (!multiply_blocks(p)) few_after_few(p);
 }
 
 /* Of small ones that are not packed all but the addresses is prepared once. With one step, the
@@ -1057,15 +1087,15 @@ static void finish(const duo_product *p, const float *sums, int64_t segments, in
         }
 }
 
-const duo_ffma JOIN(duo_ffma_, ISA) = {.isa = TEXT(ISA),
-                                       .rows = ROWS,
-                                       .columns = COLUMNS,
-                                       .block_rows = BLOCK_ROWS,
-                                       .multiply = multiply,
-                                       .multiply_each = multiply_each,
-                                       .packs_b = packs_b,
-                                       .panel_floats = panel_floats,
-                                       .panel_width = even_columns,
-                                       .pack = pack_panel,
-                                       .multiply_panel = multiply_panel,
-                                       .finish = finish};
+const duo_ffma CLONE = {.number_bytes = sizeof(number),
+                        .rows = ROWS,
+                        .columns = COLUMNS,
+                        .block_rows = BLOCK_ROWS,
+                        .multiply = multiply,
+                        .multiply_each = multiply_each,
+                        .packs_b = packs_b,
+                        .panel_numbers = panel_numbers,
+                        .panel_width = even_columns,
+                        .pack = pack_panel,
+                        .multiply_panel = multiply_panel,
+                        .finish = finish};

@@ -8,12 +8,19 @@
 #include <arm_neon.h>
 #endif
 
-#define ISA     portable
+#define CLONE   duo_ffma_portable
 #define FULL    4
 #define HALF    4
 #define COLUMNS 6
 
-enum { BLOCK_ROWS = 96, UNPACKED_ROWS = 64 };
+typedef float number;
+enum {
+    BLOCK_ROWS = 96,
+    UNPACKED_ROWS = 64,
+    UNPACKED_A = 256 * BLOCK_ROWS,
+    UNPACKED_B = 64 << 10,
+    PANEL_BYTES = 16 << 20
+};
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -66,6 +73,11 @@ INLINE vec4 fused4(vec4 x, vec4 y, vec4 z)
 }
 #endif
 
+#define load_number4  load4
+#define store_number4 store4
+#define blend4        fused4
+INLINE float blend(float alpha, float sum, float c) { return __builtin_fmaf(alpha, sum, c); }
+
 typedef struct vec8 {
     vec4 low, high;
 } vec8;
@@ -86,6 +98,9 @@ INLINE vec8 fused8(vec8 x, vec8 y, vec8 z)
 {
     return (vec8){fused4(x.low, y.low, z.low), fused4(x.high, y.high, z.high)};
 }
+
+#define load_number8  load8
+#define store_number8 store8
 
 INLINE void columns_4(vec4 x[4], const float *p, int64_t ld)
 {

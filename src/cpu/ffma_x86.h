@@ -16,6 +16,10 @@ INLINE vec8 splat8(float x) { return _mm256_set1_ps(x); }
 INLINE vec8 fused8(vec8 x, vec8 y, vec8 z) { return _mm256_fmadd_ps(x, y, z); }
 INLINE vec8 plus8(vec8 x, vec8 y) { return _mm256_add_ps(x, y); }
 INLINE vec8 times8(vec8 x, vec8 y) { return _mm256_mul_ps(x, y); }
+#define load_number8  load8
+#define store_number8 store8
+#define blend8        fused8
+INLINE float blend(float alpha, float sum, float c) { return __builtin_fmaf(alpha, sum, c); }
 
 INLINE void transpose_4(float *to, int64_t step, const float *p, int64_t ld)
 {

@@ -2,329 +2,34 @@
  * sgemm_cpu_ffma.c - sgemm by fused multiply-adds in float32, on any processor.
  *
  * Accepts   everything
- * Threads   the team's. How C is shared out never changes a bit
+ * Threads   the team's (ffma.c)
  * Order     ffma.h and docs/numerics.md
  * Error     (k + 3) u |alpha||A||B| + 2 u |beta C|, and in truth less: a chain has 512 steps
  * Memory    packed parts of A and B, and sums of segments, from host/scratch.h. Without it, slower
- *
- * Sharing
- *   Tiles   C is cut into tiles, each a product of its own. If there are too few of them and k is
- *           long, each segment of k is a piece, too. Its sums stand beside C until all are there.
- *   Panels  Of a large product the threads pack a panel of B together. Then each multiplies rows of
- *           A by it, while others pack the next panel. Tasks are taken from one list in order, and
- *           one waits only for earlier ones. These have begun, so nobody waits for a thread that
- *           does not come.
  */
-#include <sched.h>
-#include <stdatomic.h>
-#include <stddef.h>
-
 #include "batch.h"
 #include "cpu/ffma.h"
 #include "cpu/kernels.h"
-#include "host/scratch.h"
-#include "host/team.h"
-
-/* ---- The clone ---- */
-
-#if defined(__x86_64__)
-static bool runs_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2") &&
-           __builtin_cpu_supports("fma");
-}
-static bool runs_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-#endif
-
-static bool runs_always(void) { return true; }
-
-/* Best first. */
-static const struct {
-    const duo_ffma *clone;
-    bool (*runs_here)(void);
-} clones[] = {
-#if defined(__x86_64__)
-    {&duo_ffma_avx512, runs_avx512},
-    {&duo_ffma_avx2, runs_avx2},
-#endif
-    {&duo_ffma_portable, runs_always},
-};
-
-static _Atomic(const duo_ffma *) in_use;
-
-const duo_ffma *duo_ffma_clone(int index)
-{
-    const int count = (int)(sizeof clones / sizeof clones[0]);
-    for (int i = 0; index >= 0 && i < count; i++)
-        if (clones[i].runs_here() && index-- == 0) return clones[i].clone;
-    return NULL;
-}
-
-const duo_ffma *duo_ffma_set(const duo_ffma *clone)
-{
-    if (clone == NULL) clone = duo_ffma_clone(0);
-    atomic_store_explicit(&in_use, clone, memory_order_relaxed);
-    return clone;
-}
-
-static const duo_ffma *current(void)
-{
-    const duo_ffma *const clone = atomic_load_explicit(&in_use, memory_order_relaxed);
-    return __builtin_expect(clone != NULL, 1) ? clone : duo_ffma_set(NULL);
-}
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t rounded(int64_t a, int64_t unit) { return ceiling(a, unit) * unit; }
-
-/* ---- Tiles ---- */
-
-typedef struct tiles {
-    const duo_ffma *clone;
-    const duo_product *p;
-    int64_t rows, columns; /* of a tile */
-    int64_t down, across;
-    int64_t segments; /* of k, each a piece; 1: a piece has all of k */
-    float *sums;      /* of the segments, if there are several: for duo_ffma's finish */
-} tiles;
-
-static void tile_piece(void *job, int64_t number)
-{
-    const tiles *const t = job;
-    const duo_product *const p = t->p;
-    const int64_t area = t->down * t->across, which = number % area, s = number / area;
-    const int64_t i = which % t->down * t->rows, j = which / t->down * t->columns;
-    const duo_product tile =
-        duo_product_tile(p, i, smaller(t->rows, p->m - i), j, smaller(t->columns, p->n - j));
-    if (t->segments == 1) {
-        t->clone->multiply(&tile);
-        return;
-    }
-    const int64_t first = s * DUO_CHAIN;
-    const duo_product part = duo_product_steps(&tile, first, smaller(DUO_CHAIN, p->k - first),
-                                               t->sums + (s * p->n + j) * p->m + i, p->m);
-    t->clone->multiply(&part);
-}
-
-static void finish_piece(void *job, int64_t number)
-{
-    const tiles *const t = job;
-    const duo_product *const p = t->p;
-    const int64_t j = number * t->columns;
-    t->clone->finish(p, t->sums, t->segments, j, smaller(t->columns, p->n - j));
-}
-
-static int useful_threads(double work, int threads)
-{
-    const double pieces = work / DUO_FFMA_PIECE_WORK;
-    return pieces < threads ? (int)pieces + 1 : threads;
-}
-
-/* Tiles for `pieces` threads, each of whole vectors of rows: those with least work and edges. */
-static void cut(tiles *t, int64_t pieces)
-{
-    const duo_product *const p = t->p;
-    const int64_t row_unit = p->n <= 8 ? 4 * t->clone->rows : t->clone->rows;
-    const int64_t column_unit = p->m <= 8 ? 4 * t->clone->rows : t->clone->columns;
-    const int64_t row_units = ceiling(p->m, row_unit), column_units = ceiling(p->n, column_unit);
-    double best = 0.0;
-    for (int64_t down = 1; down <= pieces; down++) {
-        const int64_t rows = ceiling(row_units, down) * row_unit;
-        const int64_t columns = ceiling(column_units, pieces / down) * column_unit;
-        const double cost = (double)rows * (double)columns / 16.0 + 0.7 * (double)(rows + columns);
-        if (down > 1 && cost >= best) continue;
-        best = cost;
-        t->rows = rows;
-        t->columns = columns;
-    }
-    t->down = ceiling(p->m, t->rows);
-    t->across = ceiling(p->n, t->columns);
-}
-
-/* Each segment of k becomes a piece, if tiles alone are too few. */
-static void cut_k(tiles *t, int64_t pieces)
-{
-    const duo_product *const p = t->p;
-    const int64_t segments = ceiling(p->k, DUO_CHAIN);
-    if (segments == 1 || t->down * t->across * 2 > pieces) return;
-    const int64_t floats = p->m * p->n * segments;
-    if (floats > 16 << 20) return;
-    /* Fewer and larger tiles do, now. */
-    cut(t, larger(1, pieces / segments));
-    t->sums = duo_scratch_take((size_t)floats * sizeof(float));
-    if (t->sums == NULL) {
-        cut(t, pieces);
-        return;
-    }
-    t->segments = segments;
-}
-
-static void in_tiles(const duo_ffma *clone, const duo_product *p, int threads)
-{
-    tiles t = {.clone = clone, .p = p, .segments = 1};
-    cut(&t, threads);
-    cut_k(&t, threads);
-    duo_team_run(tile_piece, &t, t.down * t.across * t.segments, threads);
-    if (t.segments > 1) {
-        const double floats = (double)p->m * (double)p->n * (double)t.segments;
-        t.columns = rounded(ceiling(p->n, threads), clone->columns);
-        duo_team_run(finish_piece, &t, ceiling(p->n, t.columns), useful_threads(floats, threads));
-    }
-    duo_scratch_give(t.sums);
-}
-
-/* ---- Panels ---- */
-
-enum { BUFFERS = 2 };
-
-typedef struct panels {
-    const duo_ffma *clone;
-    const duo_product *p;
-    int64_t columns;          /* of a panel */
-    int64_t groups, segments; /* tasks that pack a panel: groups of columns, by segments */
-    int64_t rows, multiplies; /* rows of a task that multiplies; such tasks of a panel */
-    int64_t tasks;
-    float *panel[BUFFERS];
-    _Alignas(128) atomic_llong next;
-    _Alignas(128) atomic_llong packed[BUFFERS], multiplied[BUFFERS]; /* tasks that are done */
-} panels;
-
-static void await(atomic_llong *count, int64_t least)
-{
-    enum { SPINS = 200 };
-    for (int i = 0; atomic_load_explicit(count, memory_order_acquire) < least; i++) {
-        if (i < SPINS) {
-#if defined(__x86_64__)
-            __builtin_ia32_pause();
-#endif
-        } else {
-            (void)sched_yield();
-        }
-    }
-}
-
-static void task(panels *w, int64_t number)
-{
-    const int64_t packs = w->groups * w->segments, each = packs + w->multiplies, q = number / each,
-                  i = number % each;
-    const int64_t buffer = q % BUFFERS, round = q / BUFFERS;
-    const int64_t j = q * w->columns;
-    const duo_product panel =
-        duo_product_tile(w->p, 0, w->p->m, j, smaller(w->columns, w->p->n - j));
-    if (i < packs) {
-        const int64_t group = rounded(ceiling(panel.n, w->groups), w->clone->panel_width(panel.n));
-        const int64_t first = i % w->segments * DUO_CHAIN, from = i / w->segments * group;
-        await(&w->multiplied[buffer], round * w->multiplies);
-        if (from < panel.n)
-            w->clone->pack(&panel, first, from, smaller(group, panel.n - from), w->panel[buffer]);
-        atomic_fetch_add_explicit(&w->packed[buffer], 1, memory_order_release);
-        return;
-    }
-    const int64_t row = (i - packs) * w->rows;
-    const duo_product part =
-        duo_product_tile(&panel, row, smaller(w->rows, panel.m - row), 0, panel.n);
-    await(&w->packed[buffer], (round + 1) * packs);
-    if (!w->clone->multiply_panel(&part, w->panel[buffer])) w->clone->multiply(&part);
-    atomic_fetch_add_explicit(&w->multiplied[buffer], 1, memory_order_release);
-}
-
-static void take_tasks(void *job, int64_t member)
-{
-    panels *const w = job;
-    (void)member;
-    for (;;) {
-        const int64_t number = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
-        if (number >= w->tasks) return;
-        task(w, number);
-    }
-}
-
-/* False: it is no large product, or there is no memory. */
-static bool in_panels(const duo_ffma *clone, const duo_product *p, int threads)
-{
-    enum { LEAST_COLUMNS = 256, LEAST_STEPS = 64, PANEL = 4 << 20, MOST = 1020 };
-    const int64_t row_tiles = ceiling(p->m, clone->rows);
-    if (p->vector || p->n < LEAST_COLUMNS || p->k < LEAST_STEPS || row_tiles < 2 * threads ||
-        !clone->packs_b(p))
-        return false;
-    panels w = {.clone = clone, .p = p};
-    const int64_t widest =
-        rounded(smaller(MOST, larger(LEAST_COLUMNS, PANEL / p->k)), clone->columns);
-    w.columns = rounded(ceiling(p->n, ceiling(p->n, widest)), clone->columns);
-    const int64_t count = ceiling(p->n, w.columns);
-    w.segments = ceiling(p->k, DUO_CHAIN);
-    w.groups = ceiling(2 * threads, w.segments);
-    w.rows = smaller(rounded(ceiling(p->m, 3 * threads), clone->rows), clone->block_rows);
-    w.multiplies = ceiling(p->m, w.rows);
-    w.tasks = count * (w.groups * w.segments + w.multiplies);
-    const size_t floats = (size_t)clone->panel_floats(w.columns, p->k);
-    const int buffers = count > 1 ? BUFFERS : 1;
-    w.panel[0] = duo_scratch_take(floats * (size_t)buffers * sizeof(float));
-    if (w.panel[0] == NULL) return false;
-    w.panel[1] = w.panel[0] + (buffers > 1 ? floats : 0);
-    duo_team_run(take_tasks, &w, threads, threads);
-    duo_scratch_give(w.panel[0]);
-    return true;
-}
-
-/* ---- The algorithm ---- */
-
-static void multiply(const duo_product *p, int threads)
-{
-    const duo_ffma *const clone = current();
-    const double work = (double)p->m * (double)p->n * (double)p->k;
-    const int useful = threads > 1 ? useful_threads(work, threads) : 1;
-    if (useful <= 1)
-        clone->multiply(p);
-    else if (!in_panels(clone, p, useful))
-        in_tiles(clone, p, useful);
-}
 
 void duo_ffma_multiply(duo_product *p)
 {
     p->vector = duo_product_is_vector(p->m, p->n, p->k);
-    current()->multiply(p);
+    duo_ffma_current()->float32->multiply(p);
 }
 
 bool duo_ffma_is_slow(void)
 {
 #if defined(__x86_64__)
-    return current() == &duo_ffma_portable;
+    return duo_ffma_current()->float32 == &duo_ffma_portable;
 #else
     return false;
 #endif
 }
 
-static duo_product product_of(const duo_call *call)
-{
-    const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B],
-                             *const c = &call->operand[DUO_C];
-    return (duo_product){.transa = call->transa,
-                         .transb = call->transb,
-                         .vector = duo_product_is_vector(call->m, call->n, call->k),
-                         .m = call->m,
-                         .n = call->n,
-                         .k = call->k,
-                         .alpha = call->alpha,
-                         .beta = call->beta,
-                         .a = a->address,
-                         .b = b->address,
-                         .c = c->address,
-                         .lda = a->ld,
-                         .ldb = b->ld,
-                         .ldc = c->ld};
-}
-
 duo_outcome duo_sgemm_cpu_ffma(const duo_call *call)
 {
     if (!call->operand[DUO_A].read) return duo_sgemm_scale(call);
-    const duo_product p = product_of(call);
-    multiply(&p, call->threads);
+    duo_ffma_share(duo_ffma_current()->float32, call);
     return DUO_OK;
 }
 
@@ -332,12 +37,12 @@ void duo_sgemm_cpu_ffma_products(const duo_call *call, int64_t first, int64_t co
 {
     enum { AT_ONCE = 32 };
     const duo_batch *const batch = call->batch;
-    const duo_ffma *const clone = current();
-    const duo_product p = product_of(call);
+    const duo_ffma *const clone = duo_ffma_current()->float32;
+    const duo_product p = duo_product_of(call);
     const float *a[AT_ONCE], *b[AT_ONCE];
     float *c[AT_ONCE];
     for (int64_t done = 0; done < count; done += AT_ONCE) {
-        const int64_t here = smaller(AT_ONCE, count - done);
+        const int64_t here = count - done < AT_ONCE ? count - done : AT_ONCE;
         for (int64_t i = 0; i < here; i++) {
             a[i] = duo_batch_address(batch, call, DUO_A, first + done + i);
             b[i] = duo_batch_address(batch, call, DUO_B, first + done + i);
