@@ -165,12 +165,6 @@ static void add_why(const char *format, ...)
 
 /* ---- Missing parts of a file ---- */
 
-/* Drops the curves that hold only for one inner BLAS and its kernels. */
-static void forget_blas(duo_profile *p)
-{
-    p->curve[DUO_sgemm_cpu_openblas].count = p->curve[DUO_sgemm_cpu_float64].count = 0;
-}
-
 static void tell_missing_operations(const duo_profile *measured, bool blas, const duo_profile *host)
 {
     bool any = false;
@@ -185,14 +179,14 @@ static void tell_missing_operations(const duo_profile *measured, bool blas, cons
 }
 
 /* A correction belongs to a curve: without the curve it says nothing. Corrections of float64 may
- * belong to the curve of the CPU's BLAS. */
+ * belong to the curve of sgemm_cpu_ffma. */
 static void forget_corrections(duo_profile *p)
 {
-    const bool blas = p->curve[DUO_sgemm_cpu_openblas].count > 0;
+    const bool ffma = p->curve[DUO_sgemm_cpu_ffma].count > 0;
     const bool curve[DUO_CORRECTED] = {
-        [DUO_CORRECTED_OPENBLAS] = blas,
-        [DUO_CORRECTED_FFMA] = p->curve[DUO_sgemm_cpu_ffma].count > 0,
-        [DUO_CORRECTED_FLOAT64] = blas || p->curve[DUO_sgemm_cpu_float64].count > 0};
+        [DUO_CORRECTED_OPENBLAS] = p->curve[DUO_sgemm_cpu_openblas].count > 0,
+        [DUO_CORRECTED_FFMA] = ffma,
+        [DUO_CORRECTED_FLOAT64] = ffma || p->curve[DUO_sgemm_cpu_float64].count > 0};
     for (int i = 0; i < DUO_CORRECTED; i++)
         for (int t = 0; t < DUO_CORRECTED_THREADS; t++) p->correction[i][t].measured &= curve[i];
 }
@@ -204,7 +198,7 @@ static void complete(from_file *file, const duo_profile *host)
     const int threads = duo_machine_threads();
     const bool blas = duo_blas_library_is(measured->blas);
     if (!blas) {
-        forget_blas(measured);
+        measured->curve[DUO_sgemm_cpu_openblas].count = 0;
         add_why("; sgemm on the CPU from %s, as it was measured with %s and this is %s",
                 host->origin, measured->blas, duo_blas_library_name());
     }

@@ -241,53 +241,39 @@ static job openblas_job(const duo_call *call, const duo_conditions *conditions)
                  duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_openblas], work, 3)};
 }
 
-/* Operands are packed about once, however C is shared out. */
-static job ffma_job(const duo_call *call, const duo_conditions *conditions)
+/* As ffma.c shares a product: operands are packed about once, however C is shared out. `pack` is
+ * an estimate. */
+static sharing ffma_sharing(const duo_call *call, const duo_conditions *conditions, double pack)
 {
     const double work = work_of(call), pieces = floor(work / DUO_FFMA_PIECE_WORK) + 1.0;
-    const sharing s = {.work = work,
-                       .cube = cbrt(work),
-                       .down = 1.0,
-                       .across = 1.0,
-                       .cube_down = 1.0,
-                       .cube_across = 1.0,
-                       .pieces = smaller(pieces, (double)conditions->threads),
-                       .pack = 1.0, /* estimates: as of sgemm_cpu_openblas, which packs more */
-                       .touch = 2.0};
-    return (job){s, duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_ffma], work, 3)};
+    return (sharing){.work = work,
+                     .cube = cbrt(work),
+                     .down = 1.0,
+                     .across = 1.0,
+                     .cube_down = 1.0,
+                     .cube_across = 1.0,
+                     .pieces = smaller(pieces, (double)conditions->threads),
+                     .pack = pack,
+                     .touch = 2.0};
 }
 
-/* Relative to the float32 algorithm's time: a vector holds half as many float64, and operands are
- * copied first. An estimate; 2.3 was measured at n = 1024 (commit 9a65f8f). Without a dgemm a plain
- * loop multiplies. */
-static const double kCpuFloat64Times = 2.2, kPlainFloat64Times = 12.0;
+static job ffma_job(const duo_call *call, const duo_conditions *conditions)
+{
+    const sharing s = ffma_sharing(call, conditions, 1.0);
+    return (job){s, duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_ffma], s.work, 3)};
+}
 
-/* The tiles of sgemm_cpu_openblas, cut again if they are large; k stays whole. */
+/* Without a curve, relative to sgemm_cpu_ffma: a vector holds half as many float64, and operands
+ * are converted. Packed operands are twice as large. */
+static const double kCpuFloat64Times = 2.2, kFloat64Pack = 2.0;
+
 static job float64_job(const duo_call *call, const duo_conditions *conditions)
 {
-    const duo_blas_library *const library = duo_blas_library_seen();
-    const bool dgemm = !duo_blas_library_looked() || (library != NULL && library->dgemm != NULL);
-    const duo_algorithm_id own = DUO_sgemm_cpu_float64;
-    const duo_tiles t = duo_sgemm_tiles(call->m, call->n, call->k);
-    const int64_t rows = t.rows < DUO_FLOAT64_EDGE ? t.rows : DUO_FLOAT64_EDGE;
-    const int64_t columns = t.columns < DUO_FLOAT64_EDGE ? t.columns : DUO_FLOAT64_EDGE;
-    const double work = work_of(call), cube = cbrt(work);
-    const double side = larger(tiles_of_cube(cube, work), tiles_on(cube, DUO_FLOAT64_EDGE));
-    sharing s = {.work = work,
-                 .cube = cube,
-                 .down = tiles_on((double)call->m, rows),
-                 .across = tiles_on((double)call->n, columns),
-                 .cube_down = side,
-                 .cube_across = side,
-                 .pack = 6.0, /* an estimate: an element is converted first, then packed */
-                 .touch = 16.0};
-    s.pieces = s.down * s.across;
-    const duo_curve *const curve = conditions->profile->curve;
-    const double multiply =
-        curve[own].count > 0 ? duo_curve_seconds(&curve[own], work, 3)
-        : dgemm ? kCpuFloat64Times * duo_curve_seconds(&curve[DUO_sgemm_cpu_openblas], work, 3)
-                : kPlainFloat64Times * duo_curve_seconds(&curve[DUO_sgemm_cpu_ffma], work, 3);
-    return (job){s, multiply};
+    const duo_curve *const own = &conditions->profile->curve[DUO_sgemm_cpu_float64];
+    const duo_curve *const float32 = &conditions->profile->curve[DUO_sgemm_cpu_ffma];
+    const sharing s = ffma_sharing(call, conditions, kFloat64Pack);
+    return (job){s, own->count > 0 ? duo_curve_seconds(own, s.work, 3)
+                                   : kCpuFloat64Times * duo_curve_seconds(float32, s.work, 3)};
 }
 
 /* ---- Costs ---- */

@@ -150,9 +150,6 @@ static bool use(void *handle, const char *path, bool ours, int seats, duo_blas_l
             return false;
         }
     }
-    void *dgemm = NULL;
-    if (duo_blas_function(handle, "dgemm_", &dgemm) && !is_ourselves(dgemm))
-        memcpy(&l->dgemm, &dgemm, sizeof dgemm);
     snprintf(l->path, sizeof l->path, "%.500s", path);
     ask(l);
     name(l);

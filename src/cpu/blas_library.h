@@ -36,13 +36,6 @@
  */
 enum { DUO_BLAS_LARGEST_LD = INT_MAX / 16 };
 
-/* Fortran's dgemm, as duo_fortran_sgemm. */
-typedef void (*duo_fortran_dgemm)(const char *transa, const char *transb, const int64_t *m,
-                                  const int64_t *n, const int64_t *k, const double *alpha,
-                                  const double *a, const int64_t *lda, const double *b,
-                                  const int64_t *ldb, const double *beta, double *c,
-                                  const int64_t *ldc, long transa_length, long transb_length);
-
 /* What holds the library to the calling thread. */
 typedef enum duo_blas_threads {
     DUO_BLAS_SERIAL, /* it has no threads of its own, or they were ended */
@@ -53,7 +46,6 @@ typedef enum duo_blas_threads {
 
 typedef struct duo_blas_library {
     duo_fortran_sgemm sgemm;
-    duo_fortran_dgemm dgemm; /* NULL: the library has none of its own */
     duo_blas_threads threads;
     int (*get_threads)(void); /* if threads is DUO_BLAS_OPENMP */
     void (*set_threads)(int); /* if threads is DUO_BLAS_OPENMP */

@@ -8,8 +8,6 @@
 
 #include <stdint.h>
 
-enum { DUO_FLOAT64_EDGE = 256 }; /* of the largest tile of sgemm_cpu_float64 */
-
 /* C is cut into down x across tiles of rows x columns, k into `parts` of `steps`. The last of each
  * may be smaller. */
 typedef struct duo_tiles {
