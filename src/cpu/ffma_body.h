@@ -248,34 +248,54 @@ INLINE void copy_columns(number *to, const float *from)
     UNROLLED for (int j = 0; j < COLUMNS; j++) to[j] = from[j];
 }
 
-/* `n` columns of op(B) for `k` steps, `width` columns side by side: for each step in turn. */
-static void pack_b(number *to, const float *b, int64_t ldb, bool trans, int64_t n, int64_t k,
-                   int64_t width)
+/* `n` columns of op(B) for `k` steps, `width` columns side by side: for each step in turn. Of a
+ * transposed B all columns of a few steps are taken at a time: steps may be pages apart. */
+static void pack_rows_of_b(number *to, const float *b, int64_t ldb, int64_t n, int64_t k,
+                           int64_t width)
+{
+    enum { STEPS = 8 };
+    for (int64_t first = 0; first < k; first += STEPS) {
+        const int64_t end = smaller(first + STEPS, k);
+        for (int64_t j = 0; j < n; j += width) {
+            const int64_t here = smaller(n - j, width);
+            number *const out = to + j * k;
+            if (here == COLUMNS) {
+                for (int64_t l = first; l < end; l++)
+                    copy_columns(out + l * COLUMNS, b + j + l * ldb);
+            } else {
+                for (int64_t l = first; l < end; l++)
+                    for (int64_t q = 0; q < here; q++) out[l * here + q] = b[j + q + l * ldb];
+            }
+        }
+    }
+}
+
+static void pack_columns_of_b(number *to, const float *b, int64_t ldb, int64_t n, int64_t k,
+                              int64_t width)
 {
     for (int64_t j = 0; j < n; j += width) {
         const int64_t here = smaller(n - j, width);
-        if (trans) {
-            const float *p = b + j;
-            if (here == COLUMNS) {
-                for (int64_t l = 0; l < k; l++) copy_columns(to + l * COLUMNS, p + l * ldb);
-            } else {
-                for (int64_t l = 0; l < k; l++)
-                    for (int64_t q = 0; q < here; q++) to[l * here + q] = p[l * ldb + q];
-            }
-        } else {
-            int64_t q = 0;
-            for (; q + 4 <= here; q += 4) {
-                const float *p = b + (j + q) * ldb;
-                int64_t l = 0;
-                for (; l + 4 <= k; l += 4) transpose_4(to + l * here + q, here, p + l, ldb);
-                for (; l < k; l++)
-                    for (int64_t z = 0; z < 4; z++) to[l * here + q + z] = p[z * ldb + l];
-            }
-            for (; q < here; q++)
-                for (int64_t l = 0; l < k; l++) to[l * here + q] = b[(j + q) * ldb + l];
+        int64_t q = 0;
+        for (; q + 4 <= here; q += 4) {
+            const float *p = b + (j + q) * ldb;
+            int64_t l = 0;
+            for (; l + 4 <= k; l += 4) transpose_4(to + l * here + q, here, p + l, ldb);
+            for (; l < k; l++)
+                for (int64_t z = 0; z < 4; z++) to[l * here + q + z] = p[z * ldb + l];
         }
+        for (; q < here; q++)
+            for (int64_t l = 0; l < k; l++) to[l * here + q] = b[(j + q) * ldb + l];
         to += here * k;
     }
+}
+
+static void pack_b(number *to, const float *b, int64_t ldb, bool trans, int64_t n, int64_t k,
+                   int64_t width)
+{
+    if (trans)
+        pack_rows_of_b(to, b, ldb, n, k, width);
+    else
+        pack_columns_of_b(to, b, ldb, n, k, width);
 }
 
 /* ---- Small products ---- */
