@@ -1,10 +1,10 @@
 /*
  * duoblas.h - sgemm, sasum, ssum and sdot that run where they finish first.
  *
- * DuoBLAS runs each call on the CPU (OpenMP, OpenBLAS) or on an NVIDIA GPU (CUDA kernels of its
- * own), whichever is predicted to finish first. The prediction comes from curves measured on this
- * machine (`duoblas crossover` writes them) and from where the operands are: an array that is
- * already on the device is not sent again. This header is the manual; examples/ has whole programs.
+ * DuoBLAS runs each call on the CPU or on an NVIDIA GPU, with kernels of its own on both, whichever
+ * is predicted to finish first. The prediction comes from curves measured on this machine (`duoblas
+ * crossover` writes them) and from where the operands are: an array that is already on the device
+ * is not sent again. This header is the manual; examples/ has whole programs.
  *
  *     float a[m * k], b[k * n], c[m * n];                 // column-major, plain host memory
  *     duo_sgemm(NULL, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, m, n, k,
@@ -42,16 +42,17 @@
  * Algorithms
  *   Each operation has a list of algorithms, some for the CPU, some for the GPU; the one with the
  *   least predicted time runs (duo_explain_last). On the CPU sgemm has kernels of the library's
- *   own. It may also call another library, the CPU's BLAS. That is opened only if it is predicted
- *   to be faster by a tenth, or if DUOBLAS_CPU_BLAS names it: OpenBLAS if there is one. The library
- *   opens an instance of its own, so that the program's use of the same BLAS is not disturbed; an
- *   OpenBLAS is copied into memory for that, which takes 36 MB and some 30 ms. If the process may
- *   not write a file of that size (ulimit -f), the library uses OpenBLAS as the program finds it,
- *   with OpenBLAS's own threads. If the process may not have OpenBLAS's address space (ulimit -v,
- *   -d: 128 MiB for each thread), fewer threads multiply at once with it, or none. A limit that the
- *   program sets after the first product is not seen. A thread's stack may be as small as 16 KiB:
- *   work that needs more runs on another stack. If the library has its GPU side, a thread needs 28
- *   KiB, as thread-local data of the CUDA runtime lie on its stack.
+ *   own. Except under DUO_MATH_IEEE and DUO_MATH_FLOAT64 it may also call another library, once for
+ *   a product: the program's (duo_set_cpu_sgemm), or the CPU's BLAS, which is OpenBLAS if there is
+ *   one. The CPU's BLAS is opened only if the profile was measured with it and predicts that it is
+ *   faster by a tenth, if DUOBLAS_CPU_BLAS names it, or if this CPU has no fused multiply-add: then
+ *   the library's own kernels are slow. It computes with the threads that it has, and is not called
+ *   if a call may use fewer. None of its settings is changed. It is not opened in a process that
+ *   may have little address space (ulimit -v, -d) or few threads (ulimit -u), and not called in a
+ *   child process. A limit that is set later is not seen.
+ *   A thread's stack may be as small as 16 KiB: work that needs more runs on another stack. If the
+ *   library has its GPU side, a thread needs 28 KiB, as thread-local data of the CUDA runtime lie
+ *   on its stack.
  *
  * Environment (read once, at the first use; ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
@@ -258,16 +259,19 @@ DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
 DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
 
 /**
- * duo_set_cpu_sgemm - another BLAS library, which the program uses anyway, for products on the CPU.
+ * duo_set_cpu_sgemm - a BLAS library of the program, as a candidate for products on the CPU.
  *
  *   sgemm     the Fortran function sgemm_ of that library, cast; its integers may have 32 or 64
- *             bits. NULL, the default: only the CPU's BLAS.
+ *             bits. The library stays open. NULL, the default: there is none.
  *
- * It takes the place of the CPU's BLAS if it is MKL's, or if this CPU has no fused multiply-add:
- * then the library's own products are slow. It is called once for the whole product, from the
- * calling thread, and computes with the threads that the program gave it: duo_set_threads does not
- * reach them. libduoblas-blas.so sets it to the function that the program
- * would have called without that library.
+ * It is a candidate, in place of the CPU's BLAS, if the profile in use was measured with it: if
+ * `duoblas info`, with DUOBLAS_CPU_BLAS set to its file, names the same library and kernels as the
+ * profile. Its time is predicted by the profile's curve of sgemm_cpu_openblas. On a CPU without
+ * fused multiply-add it is a candidate also with another library's curve. It is called once for a
+ * product, from the calling thread, and computes with the threads that the program gave it. If
+ * these are more than duo_set_threads allows, it is not called. DUO_MATH_IEEE and DUO_MATH_FLOAT64
+ * never call it. libduoblas-blas.so sets it to the function that the program would have called
+ * without that library.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
  * Since      1.0
@@ -625,10 +629,11 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            together, k may be cut into slabs: then there is u |beta C| more for each slab but the
  *            first. NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
  *            The same algorithm (duo_explain_last names it) gives the same bits on every run of the
- *            same shape on one machine: on the CPU for any number of threads; on the GPU as long as
- *            it has the same workspace (DUOBLAS_WORKSPACE, or the rest of the device's memory: a
- *            small workspace cuts products) and, with operands in host memory, the number of
- *            devices and their free memory stay the same. DUO_MATH_TF32: op(A) and op(B) may be
+ *            same shape on one machine: on the CPU for any number of threads (but
+ *            sgemm_cpu_openblas: as the other library has it); on the GPU as long as it has the
+ *            same workspace (DUOBLAS_WORKSPACE, or the rest of the device's memory: a small
+ *            workspace cuts products) and, with operands in host memory, the number of devices and
+ *            their free memory stay the same. DUO_MATH_TF32: op(A) and op(B) may be
  *            rounded to 11 significant bits, to nearest; then
  *            |error| <= (2^-10 + (k+3) u) |alpha| |A||B| + 2u |beta C|
  *            DUO_MATH_FLOAT64: exact products, sums in float64, one rounding; nothing overflows on

@@ -31,8 +31,6 @@ duo_side duo_algorithm_side(duo_algorithm_id id)
     return sides[id];
 }
 
-bool duo_algorithm_calls_blas(duo_algorithm_id id) { return id == DUO_sgemm_cpu_openblas; }
-
 const char *duo_operation_name(duo_operation operation)
 {
     static const char *const names[DUO_OPERATIONS] = {

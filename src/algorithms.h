@@ -56,8 +56,6 @@ typedef enum duo_algorithm_id {
 const char *duo_algorithm_name(duo_algorithm_id id);
 duo_operation duo_algorithm_operation(duo_algorithm_id id);
 duo_side duo_algorithm_side(duo_algorithm_id id);
-/* Does it call the inner BLAS? Then a thread may be inside it at a fork. */
-bool duo_algorithm_calls_blas(duo_algorithm_id id);
 const char *duo_operation_name(duo_operation operation);
 
 #ifdef __cplusplus

@@ -34,8 +34,9 @@ typedef enum duo_operation {
 typedef int duo_outcome;
 enum { DUO_DECLINED = 1 };
 
-typedef struct duo_region duo_region; /* data/region.h */
-typedef struct duo_batch duo_batch;   /* batch.h */
+typedef struct duo_region duo_region;             /* data/region.h */
+typedef struct duo_batch duo_batch;               /* batch.h */
+typedef struct duo_blas_library duo_blas_library; /* cpu/blas_library.h */
 
 /*
  * Fortran's sgemm: every argument is passed by address, and the lengths of the two strings come
@@ -96,10 +97,10 @@ typedef struct duo_call {
     float alpha, beta;
     duo_operand operand[DUO_OPERANDS]; /* in a batch, of the first product */
     duo_batch *batch;                  /* the products of a batch; NULL: one product */
-    uint64_t number;           /* higher than all before if the call names regions; else 0 */
-    uint64_t changes;          /* duo_residency_changes() when the operands were located */
-    int threads;               /* on the CPU: how many to use, >= 1 */
-    duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
+    uint64_t number;                 /* higher than all before if the call names regions; else 0 */
+    uint64_t changes;                /* duo_residency_changes() when the operands were located */
+    int threads;                     /* on the CPU: how many to use, >= 1 */
+    const duo_blas_library *program; /* the program's own BLAS, for the CPU; or NULL */
     /* GPU: if not NULL, a reduction writes only its unrounded sum, here on the device. */
     double *unrounded;
 } duo_call;

@@ -236,7 +236,7 @@ static void algorithms_stay_inside(bool transa, bool transb, int64_t m, int64_t 
         const duo_call call = test_sgemm_call(transa, transb, m, n, k, 1.0f, x[0], transa ? k : m,
                                               x[1], transb ? n : k, 0.0f, x[2], m);
         if (!test_algorithm_accepts(algorithms[r], &call)) continue;
-        const int status = algorithms[r]->run(&call);
+        const int status = test_run_algorithm(algorithms[r], &call, 0, false);
         bool right = true;
         for (int64_t i = 0; i < m * n; i++) right = right && x[2][i] == (float)k;
         CHECK(status == DUO_OK && right, "%s: status %d", algorithms[r]->name, status);

@@ -142,11 +142,11 @@ done
 # Once it did, the product is computed by us.
 expect 0 DUOBLAS_CPU_BLAS="$work/leap.so" DUOBLAS_VERBOSE=1 LD_PRELOAD="$preload" "$client" large
 says err 'sgemm_cpu_ffma'
-# The drop-in itself, and files that are no library, are passed over: another is found.
+# The drop-in itself, and files that are no library, are not taken.
 for name in "$preload" "$build/libblas/libblas.so.3" "$work/nothing.so"; do
     expect 0 DUOBLAS_CPU_BLAS="$name" DUOBLAS_VERBOSE=1 LD_PRELOAD="$preload" "$client" large
     says err 'WARNING: DUOBLAS_CPU_BLAS is ignored'
-    says err 'sgemm_cpu_openblas'
+    says err 'algorithm=sgemm_cpu_ffma'
     lines err 2
 done
 
@@ -194,18 +194,21 @@ for program in scipy32 scipy64; do
     expect 0 "$tool" run -- "$work/$program" calls 3
     for operation in sgemm sdot sasum; do served err "$operation" 6; done
 done
-# A product that is left to the program's own BLAS goes to the scipy_sgemm_ beside the caller.
-with_library scipy_mkl '' -DMKL
-# Here ours are made slow, by a profile.
+# A product that is left to the program's own BLAS goes to the scipy_sgemm_ beside the caller: if
+# the profile was measured with that BLAS, and tells that ours are slow.
+with_library scipy_works '' -DWORKS
 model=$("$tool" info | sed -n 's/^  model *//p')
 version=$("$tool" --version | awk '{ print $2 }')
 awk -v version="$version" -v cpu="${model%, *}" -v id="${model##*, }" '
     /^\[/ { ours = /sgemm_cpu_ffma/ } ours && /^[0-9]/ { $3 = $3 "0" }
     /^version/ { $0 = "version = " version } /^cpu =/ { $0 = "cpu = " cpu }
-    /^cpu_id/ { $0 = "cpu_id = " id } { print }' \
-    "$source/bench/profiles/generic.ini" >"$work/mkl.ini"
-expect 0 DUOBLAS_PROFILE="$work/mkl.ini" LD_PRELOAD="$preload" "$work/scipy_mkl" large
+    /^cpu_id/ { $0 = "cpu_id = " id } /^blas =/ { $0 = "blas = libscipy_works.so" } { print }' \
+    "$source/bench/profiles/generic.ini" >"$work/works.ini"
+expect 0 DUOBLAS_PROFILE="$work/works.ini" LD_PRELOAD="$preload" "$work/scipy_works" large
 says out "^its own sgemm$"
+sed 's/libscipy_works/libanother/' "$work/works.ini" >"$work/another.ini"
+expect 0 DUOBLAS_PROFILE="$work/another.ini" LD_PRELOAD="$preload" "$work/scipy_works" large
+lines out 1
 # These names have 32-bit integers, even if the plain ones have 64.
 if [[ -e $reference64 ]]; then
     expect 0 LD_LIBRARY_PATH="${reference64%/*}" LD_PRELOAD="$preload:$reference64" \

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # test_limits.sh BUILD SOURCE - first calls of programs that have little: calls that open no BLAS,
-# limits of files, memory, threads and stack, closed descriptors, another malloc. Each has the right
-# results, in bounded time.
+# limits of memory, threads and stack, another malloc. Each has the right results, in bounded time.
 set -euo pipefail
 
 build=$1
@@ -13,7 +12,7 @@ unset "${!DUOBLAS_@}" "${!OMP_@}" LD_PRELOAD LD_LIBRARY_PATH OPENBLAS_NUM_THREAD
 export XDG_CONFIG_HOME=$work LC_ALL=C DUOBLAS_PATH=cpu
 checks=0 failures=0
 
-# in_limits LIMITS COMMAND...: a shell sets the limits, or closes descriptors. The output goes
+# in_limits LIMITS COMMAND...: a shell sets the limits. The output goes
 # through a pipe, which no limit of files ends.
 in_limits() {
     local limits=$1 got=0
@@ -59,14 +58,10 @@ for program in "$work/native" "$work/blas"; do
     done
     for of in "${openblas[@]}"; do
         run=(env "$of" "$program")
-        for blocks in 0 1000 30000; do in_limits "ulimit -f $blocks" "${run[@]}" product 100; done
         in_limits : "${run[@]}" product 200 16384
         in_limits "export LD_PRELOAD=$work/other_malloc.so" "${run[@]}" product 100
         for size in 16 300; do # libgomp ends a process that gets no memory
             in_limits "export LD_PRELOAD=$work/other_malloc.so" "${run[@]}" starved "$size"
-        done
-        for close in '<&-' '>&-' '<&- >&-' '<&- >&- 2>&-'; do
-            in_limits "exec $close" "${run[@]}" closed 100
         done
         for kilobytes in 45000 100000 200000 300000 400000 500000 700000 2000000; do
             in_limits "ulimit -v $kilobytes" "${run[@]}" product 300

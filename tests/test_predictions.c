@@ -3,13 +3,13 @@
  * and random calls on every built-in profile.
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "choice/profile_in_use.h"
 #include "choice/select.h"
 #include "cpu/blas_library.h"
-#include "cpu/sgemm_tiles.h"
 #include "support/calls.h"
 #include "support/data.h"
 #include "support/harness.h"
@@ -109,21 +109,21 @@ static void shapes_on_the_cpu(void)
             threads == 2,
         "%d threads for two", threads);
 
-    /* As many threads as pieces, and in whole rounds. */
-    test_case("shapes/openblas/pieces");
+    /* A library shares out what is worth it, on as many threads as it has. */
+    test_case("shapes/openblas/threads");
     const duo_blas_library *const library = duo_blas_library_get();
-    if (library == NULL || library->threads == DUO_BLAS_ITS_OWN)
-        test_skip("the inner BLAS does not get pieces");
-    else
-        for (int64_t n = 1; n <= 4096; n += n / 7 + 1) {
-            const duo_tiles t = duo_sgemm_tiles(96, n, 96);
-            const double pieces = (double)(t.down * t.across * t.parts);
-            const double most = pieces < 10.0 ? pieces : 10.0, rounds = ceil(pieces / most);
-            const double seconds =
-                cpu_cost(DUO_sgemm_cpu_openblas, &machine, 96, n, 96, 10, &threads);
-            CHECK(threads == (int)most && seconds >= 0.999e-3 * rounds / pieces,
-                  "n = %d: %g pieces, %d threads, %g s", (int)n, pieces, threads, seconds);
-        }
+    const int own = library != NULL ? duo_blas_library_threads(library) : INT_MAX;
+    for (int most = 1; most <= 4; most++) {
+        const int many = own < most ? own : most;
+        CHECK(test_close(cpu_cost(DUO_sgemm_cpu_openblas, &machine, 64, 64, 64, most, &threads),
+                         1e-3, 1e-6) &&
+                  threads == many,
+              "%d threads for 64^3, not %d", threads, many);
+        CHECK(test_close(cpu_cost(DUO_sgemm_cpu_openblas, &machine, 65, 64, 64, most, &threads),
+                         1e-3 / many, 2e-3) &&
+                  threads == many,
+              "%d threads for a little more, not %d", threads, many);
+    }
 
     /* A thin product takes the time to move its operands. */
     for (int64_t k = 1; k <= 4; k++) {

@@ -14,7 +14,7 @@
 #include "bench/reference/exact_sum.h"
 #include "choice/profile_in_use.h"
 #include "choice/select.h"
-#include "cpu/private_library.h"
+#include "cpu/blas_library.h"
 #include "cpu/kernels.h"
 #include "host/scratch.h"
 #include "sim/sim.h"
@@ -341,7 +341,7 @@ static int run_on_cpu(const test_problem *p, test_operands *o)
 
 static void cpu_without_memory(void)
 {
-    if (duo_library_deep() == 0) {
+    if (duo_blas_library_deep() == 0) {
         test_skip("a sanitizer's allocator ends the program where memory is short");
         return;
     }

@@ -10,6 +10,7 @@
 #include "bench/crossover/files.h"
 #include "bench/crossover/verify.h"
 #include "bench/measure/benchmark.h"
+#include "bench/measure/blas_instance.h"
 #include "bench/tool/arguments.h"
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
@@ -216,6 +217,7 @@ int duo_tool_crossover(int argc, char **argv)
     duo_arguments command = {
         .doc = doc, .option = options, .into = a, .taker = MEASURE | VERIFY, .names = names};
     a->x.began = duo_now_seconds();
+    duo_blas_instance_prepare();
     a->x.seed = 1;
     int status = duo_tool_parse(&command, argc, argv);
     if (status == 0) {

@@ -56,7 +56,7 @@ static bool is_stale(int series, const duo_figures_difference *d)
     const duo_algorithm_id id =
         (duo_algorithm_id)(all ? series - DUO_SERIES_ALL : series - DUO_SERIES_ONE);
     if (duo_algorithm_of(id)->side == DUO_SIDE_GPU) return d->gpu;
-    return (all && d->threads) || (duo_algorithm_calls_blas(id) && d->blas);
+    return (all && d->threads) || (id == DUO_sgemm_cpu_openblas && d->blas);
 }
 
 /* ---- A line ---- */

@@ -100,8 +100,8 @@ static void take_parallel(const duo_crossover *x, duo_profile *profile)
             profile->cpu_bandwidth = bytes / cpu->median_seconds;
             continue;
         }
-        const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)DUO_sgemm_cpu_openblas];
-        const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)DUO_sgemm_cpu_openblas];
+        const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)DUO_sgemm_cpu_ffma];
+        const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)DUO_sgemm_cpu_ffma];
         if (strcmp(c->family, "n x n x n") != 0 || (double)c->n < edge ||
             !duo_figure_measured(one) || !duo_figure_measured(all))
             continue;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "bench/experiments/experiments.h"
+#include "bench/measure/blas_instance.h"
 #include "bench/measure/noise.h"
 #include "bench/tool/output.h"
 #include "bench/tool/text.h"
@@ -46,6 +47,7 @@ int duo_tool_bench(int argc, char **argv)
 {
     duo_bench bench = {
         .seed = 1, .side = -1, .math = -1, .layout = -1, .memory = -1, .profile = -1, .why = ""};
+    duo_blas_instance_prepare();
     const int status = duo_bench_arguments(argc, argv, &bench);
     if (status != 0 || bench.experiment == NULL) return status;
     if (bench.plot != NULL && !duo_picture_possible(bench.plot)) return DUO_EXIT_FAILURE;

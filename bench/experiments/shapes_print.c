@@ -71,13 +71,13 @@ void duo_shapes_print_case(const duo_bench *b, const duo_problem *problem, const
 
 /* ---- Head ---- */
 
-/* The CPU's peer: it has the same kernels as ours, but its own threads. */
+/* The CPU's peer. */
 static void print_peer(const duo_bench *b)
 {
     char text[384];
     const duo_blas_instance *const peer = duo_blas_instance_get();
     if (peer == NULL) return;
-    printf("%sPeer  %s, in an instance of its own with %d thread%s\n", b->csv ? "# " : "",
+    printf("%sPeer  %s, with %d thread%s\n", b->csv ? "# " : "",
            duo_text_blas_says(peer->config, peer->core, text, sizeof text), b->threads,
            b->threads == 1 ? "" : "s");
 }

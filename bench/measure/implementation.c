@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bench/measure/blas_instance.h"
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 
@@ -17,6 +18,17 @@ static bool run_on_cpu(const duo_implementation *self, const duo_call *call)
     return self->algorithm->run(call) == DUO_OK;
 }
 
+/* sgemm_cpu_openblas computes with the threads that the library has. */
+static bool run_library(const duo_implementation *self, const duo_call *call)
+{
+    duo_blas_instance *const blas = duo_blas_instance_get();
+    if (blas == NULL) return false;
+    const int before = duo_blas_instance_begin(blas, self->threads);
+    const bool done = run_on_cpu(self, call);
+    duo_blas_instance_end(blas, before);
+    return done;
+}
+
 duo_implementation duo_cpu_implementation(const duo_algorithm *algorithm, int threads,
                                           const duo_stock *stock)
 {
@@ -25,7 +37,8 @@ duo_implementation duo_cpu_implementation(const duo_algorithm *algorithm, int th
                                 .threads = threads,
                                 .stock = stock,
                                 .algorithm = algorithm,
-                                .call = run_on_cpu};
+                                .call = algorithm->id == DUO_sgemm_cpu_openblas ? run_library
+                                                                                : run_on_cpu};
 }
 
 bool duo_implementation_finish_queue(const duo_implementation *self)
@@ -152,12 +165,13 @@ static bool run(void *user, int64_t count)
 {
     calls *const c = user;
     const duo_implementation *const i = c->implementation;
-    for (int64_t done = 0; done < count; done++) {
-        if (!i->call(i, &c->call[c->next])) return false;
+    bool good = true;
+    for (int64_t done = 0; done < count && good; done++) {
+        good = i->call(i, &c->call[c->next]) && (!i->wait_each || i->finish(i));
         if (++c->next == c->slots) c->next = 0;
-        if (i->wait_each && !i->finish(i)) return false;
     }
-    return i->finish == NULL || i->finish(i);
+    duo_blas_instance_restore();
+    return good && (i->finish == NULL || i->finish(i));
 }
 
 bool duo_benchmark_open(duo_benchmark *benchmark, const duo_implementation *implementation,

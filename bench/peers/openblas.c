@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cpu/blas_kernels.h"
+#include "cpu/blas_library.h"
 
 void *duo_peer_cblas_function(const duo_blas_instance *blas, const char *name)
 {

@@ -1,5 +1,5 @@
 /*
- * openblas.h - the CPU's peer: the inner BLAS of sgemm (usually OpenBLAS) in a separate instance
+ * openblas.h - the CPU's peer: the inner BLAS of sgemm (usually OpenBLAS), called once for a product,
  * with its own threads; and any other library with CBLAS.
  */
 #ifndef DUO_OPENBLAS_H
@@ -8,43 +8,8 @@
 #include <stdbool.h>
 
 #include "batch.h"
+#include "bench/measure/blas_instance.h"
 #include "bench/measure/implementation.h"
-
-/* ---- blas_instance.c ---- */
-
-/*
- * The inner BLAS as a program has it that links it: another instance of the same file, with its own
- * threads.
- *
- * The loader tells libraries apart by their files, so a copy of the file is a separate instance. It
- * shares no settings, results or threads with the instance that serves sgemm. Its kernels are the
- * same. Only MKL, which is many files, is not copied.
- */
-
-typedef struct duo_blas_instance {
-    void *handle;
-    const char *brand;                /* "OpenBLAS", "MKL", or "BLAS" if not known */
-    bool wide;                        /* its integers have 64 bits */
-    int threads;                      /* its setting; 0: not set yet */
-    char config[256];                 /* its own description; "" if it has none */
-    char core[64];                    /* OpenBLAS's kernel name; others: "" */
-    void (*set_threads)(int threads); /* NULL: the library has none */
-    int (*openmp_threads)(void);      /* of its OpenMP; NULL: it uses none */
-    void (*set_openmp_threads)(int threads);
-} duo_blas_instance;
-
-/* The instance, opened by the first call. NULL: there is no inner BLAS, or no second instance. */
-duo_blas_instance *duo_blas_instance_get(void);
-
-/* Opens a library as a program would: no copy. False: it failed; *why is dlerror's text. */
-bool duo_blas_instance_open(duo_blas_instance *blas, const char *path, const char **why);
-
-/*
- * To be called around each call. _begin sets the number of threads. OpenMP's setting belongs to the
- * calling thread, and our library may see it: so _end sets it to `before`, the result of _begin.
- */
-int duo_blas_instance_begin(duo_blas_instance *blas, int threads);
-void duo_blas_instance_end(const duo_blas_instance *blas, int before);
 
 /* ---- openblas.c ---- */
 

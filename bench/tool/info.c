@@ -7,12 +7,12 @@
 
 #include "bench/measure/noise.h"
 #include "bench/tool/arguments.h"
+#include "bench/tool/blas_kernels.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/algorithm.h"
 #include "choice/profile.h"
 #include "choice/profile_in_use.h"
-#include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
 #include "cpu/kernels.h"
 #include "cpu/lanes.h"
@@ -52,7 +52,7 @@ static void print_cpu(void)
 static void print_blas(void)
 {
     const duo_blas_library *const blas = duo_blas_library_get();
-    printf("\nThe CPU's BLAS (for sgemm)\n");
+    printf("\nThe CPU's BLAS (sgemm_cpu_openblas, and the peer of benchmarks)\n");
     if (blas == NULL) {
         printf("  none: %s\n", duo_blas_library_why());
         if (duo_ffma_is_slow())
@@ -64,18 +64,13 @@ static void print_blas(void)
     printf("  library        %s\n", blas->path);
     printf("  version        %s\n", blas->config[0] != '\0' ? blas->config : "it does not say");
     printf("  kernels        %s\n", blas->core[0] != '\0' ? blas->core : "it does not say");
-    static const char *const threads[] = {
-        [DUO_BLAS_SERIAL] = "the team's, one for each call of the library",
-        [DUO_BLAS_OPENMP] = "the team's; OpenMP's setting holds each call to one",
-        [DUO_BLAS_MKL] = "the team's; MKL's own setting holds each call to one",
-        [DUO_BLAS_ITS_OWN] = "its own choice: nothing is known that holds a call to one"};
-    printf("  threads        %s\n", threads[blas->threads]);
-    if (blas->note[0] != '\0') printf("  note           %s\n", blas->note);
-    if (duo_better_kernels(blas->core, duo_width_of_cpu()) != NULL)
-        printf("  Remedy: set OPENBLAS_CORETYPE=%s in the environment, or install a newer OpenBLAS "
+    printf("  threads        %d\n", duo_blas_library_threads(blas));
+    if (duo_better_kernels(blas->core) != NULL)
+        printf("  WARNING: its kernels are for narrower vectors than this CPU has.\n"
+               "  Remedy: set OPENBLAS_CORETYPE=%s in the environment, or install a newer OpenBLAS "
                "that\n"
                "          knows this CPU (DUOBLAS_CPU_BLAS=FILE names another library).\n",
-               duo_better_kernels(blas->core, duo_width_of_cpu()));
+               duo_better_kernels(blas->core));
 }
 
 static void print_device(int device)

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/tool/blas_kernels.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/algorithm.h"
 #include "choice/profile.h"
 #include "choice/profile_in_use.h"
-#include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
 #include "cpu/lanes.h"
 #include "gpu/backend/devices.h"
@@ -60,9 +60,8 @@ static void add_blas(cJSON *to)
     add_text(object, "library", blas != NULL ? blas->path : NULL);
     add_text(object, "version", blas != NULL ? blas->config : NULL);
     add_text(object, "kernels", blas != NULL ? blas->core : NULL);
-    add_text(object, "note", blas != NULL ? blas->note : duo_blas_library_why());
-    add_text(object, "better_kernels",
-             blas != NULL ? duo_better_kernels(blas->core, duo_width_of_cpu()) : NULL);
+    add_text(object, "note", blas != NULL ? "" : duo_blas_library_why());
+    add_text(object, "better_kernels", blas != NULL ? duo_better_kernels(blas->core) : NULL);
 }
 
 static void add_device(cJSON *list, int device)

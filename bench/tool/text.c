@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/tool/blas_kernels.h"
 #include "cpu/blas_library.h"
 
 /* Decimals that show three digits of a value below 1000. */
@@ -116,7 +117,14 @@ const char *duo_text_blas(char *text, size_t size)
 void duo_text_blas_warning(const char *mark, FILE *file)
 {
     const char *const warning = duo_blas_library_warning();
+    const duo_blas_library *const blas = duo_blas_library_seen();
+    const char *const better = blas != NULL ? duo_better_kernels(blas->core) : NULL;
     if (warning != NULL) fprintf(file, "%s%s\n", mark, warning);
+    if (better != NULL)
+        fprintf(file,
+                "%sWARNING: %s kernels are for narrower vectors than this CPU has: "
+                "OPENBLAS_CORETYPE=%s suits it\n",
+                mark, blas->core, better);
 }
 
 const char *duo_text_date(char text[DUO_TEXT])

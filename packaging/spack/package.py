@@ -46,6 +46,3 @@ class Duoblas(CMakePackage, CudaPackage):
             names = ["90a" if name == "90" else name for name in names]
             args.append(self.define("CMAKE_CUDA_ARCHITECTURES", names))
         return args
-
-    def setup_run_environment(self, env):
-        env.set("DUOBLAS_CPU_BLAS", self.spec["openblas"].libs[0])

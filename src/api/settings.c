@@ -144,8 +144,7 @@ duo_status duo_set_cpu_sgemm(duo_context *given, void (*sgemm)(void))
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    ctx->policy.program = (duo_fortran_sgemm)sgemm;
-    ctx->policy.judged = false;
+    ctx->policy.program = duo_blas_library_of((duo_fortran_sgemm)sgemm);
     duo_policy_changed(&ctx->policy, &ctx->resources);
     return DUO_OK;
 }

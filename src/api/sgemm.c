@@ -61,7 +61,7 @@ static void set_problem(duo_call *call, const product *p)
     call->beta = p->beta;
 }
 
-static void set_call(duo_call *call, const product *p, duo_fortran_sgemm program)
+static void set_call(duo_call *call, const product *p, const duo_blas_library *program)
 {
     set_problem(call, p);
     call->program = program;
@@ -121,21 +121,11 @@ static bool run_tiny(duo_context *ctx, const product *p, int64_t size)
         run_ffma(ctx, p);
         return true;
     }
-    const duo_fortran_sgemm program = duo_policy_program(&ctx->policy);
     ctx->last.tiny = true;
     ctx->last.algorithm = ctx->policy.tiny_algorithm[DUO_SGEMM];
-    if (p->reads && program == NULL && ctx->last.algorithm->id == DUO_sgemm_cpu_openblas) {
-        set_problem(&ctx->last.call, p);
-        ctx->running = ctx->last.algorithm;
-        const bool done =
-            duo_sgemm_cpu_openblas_tiny(p->transa, p->transb, p->m, p->n, p->k, p->alpha, p->a,
-                                        p->lda, p->b, p->ldb, p->beta, p->c, p->ldc);
-        ctx->running = NULL;
-        if (done) return true;
-    }
-    set_call(&ctx->last.call, p, program);
-    if (duo_context_run(ctx, ctx->last.algorithm, &ctx->last.call) == DUO_OK) return true;
-    duo_policy_changed(&ctx->policy, &ctx->resources); /* there turned out to be no inner BLAS */
+    set_call(&ctx->last.call, p, duo_policy_program(&ctx->policy));
+    if (ctx->last.algorithm->run(&ctx->last.call) == DUO_OK) return true;
+    duo_policy_changed(&ctx->policy, &ctx->resources); /* the library turned out to decline */
     return false;
 }
 

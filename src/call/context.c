@@ -6,7 +6,6 @@
 
 #include "call/capture.h"
 #include "choice/profile_in_use.h"
-#include "cpu/blas_library.h"
 #include "data/plan_make.h"
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
@@ -197,9 +196,6 @@ duo_status duo_context_open(duo_context *ctx)
 static void in_child(void)
 {
     for (duo_context *ctx = newest; ctx != NULL; ctx = ctx->older) {
-        /* A thread that is not in the child may have held locks of the inner BLAS. */
-        if (ctx->running != NULL && duo_algorithm_calls_blas(ctx->running->id))
-            duo_blas_library_abandon("another thread was inside it when the process forked");
         duo_resources_in_child(&ctx->resources);
         duo_memo_forget(ctx->memo);
         duo_last_forget(&ctx->last); /* it was the parent's; another thread may have been at it */

@@ -19,9 +19,6 @@ struct duo_context {
     duo_resources resources;
     duo_last last;
     duo_memo memo[DUO_MEMOS];
-    /* The CPU algorithm that the context's thread is running, or NULL; a child process looks
-     * here. */
-    const duo_algorithm *running;
     duo_context *next;  /* in the pool, or among the idle default contexts */
     duo_context *older; /* in the list of all: the one made before */
 };
@@ -49,16 +46,6 @@ static inline bool duo_context_captured(const duo_context *ctx)
 {
     return ctx->policy.capture != NULL ||
            (ctx->resources.stream != NULL && duo_resources_captured(&ctx->resources));
-}
-
-/* Runs a CPU algorithm; all operands are in host memory. DUO_OK or DUO_DECLINED. */
-static inline duo_outcome duo_context_run(duo_context *ctx, const duo_algorithm *algorithm,
-                                          const duo_call *call)
-{
-    ctx->running = algorithm;
-    const duo_outcome outcome = algorithm->run(call);
-    ctx->running = NULL;
-    return outcome;
 }
 
 #endif

@@ -69,7 +69,7 @@ static bool opens_blas(const duo_execution *e)
     const duo_algorithm *const algorithm = e->choice[best].algorithm;
     const bool instead = duo_blas_library_asked() && algorithm->side == DUO_SIDE_CPU &&
                          e->call->operation == DUO_SGEMM;
-    if (!instead && !duo_algorithm_calls_blas(algorithm->id)) return false;
+    if (!instead && algorithm->id != DUO_sgemm_cpu_openblas) return false;
     (void)duo_blas_library_get();
     return true;
 }

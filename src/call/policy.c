@@ -1,6 +1,8 @@
 /* policy.c - conditions of calls, and the limits of tiny ones (policy.h). */
 #include "call/policy.h"
 
+#include <string.h>
+
 #include "choice/profile_in_use.h"
 #include "cpu/blas_library.h"
 #include "cpu/kernels.h"
@@ -44,12 +46,14 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
 
 /* The algorithm that a call of this edge (sgemm) or length would take if all its operands were in
  * plain host memory; NULL: it would take several threads, or there is none. */
-static const duo_algorithm *algorithm_for(const duo_conditions *conditions, duo_operation operation,
+static const duo_algorithm *algorithm_for(const duo_policy *policy,
+                                          const duo_conditions *conditions, duo_operation operation,
                                           int64_t size)
 {
-    const duo_call call = operation == DUO_SGEMM
-                              ? duo_call_sgemm(false, false, size, size, size, 1.0f, 0.0f)
-                              : duo_call_reduction(operation, size);
+    duo_call call = operation == DUO_SGEMM
+                        ? duo_call_sgemm(false, false, size, size, size, 1.0f, 0.0f)
+                        : duo_call_reduction(operation, size);
+    call.program = duo_policy_program(policy);
     duo_choice choice[DUO_CANDIDATES];
     const int count = duo_predict(&call, conditions, choice);
     const int best = duo_select(choice, count, conditions);
@@ -87,10 +91,10 @@ static void find_limit(duo_policy *policy, const duo_conditions *conditions,
                        duo_operation operation)
 {
     int64_t size = 2 * first_limit(operation);
-    const duo_algorithm *const algorithm = algorithm_for(conditions, operation, size);
+    const duo_algorithm *const algorithm = algorithm_for(policy, conditions, operation, size);
     if (algorithm == NULL || algorithm->side != DUO_SIDE_CPU) return;
     while (2 * size <= kMost[operation] &&
-           algorithm_for(conditions, operation, 2 * size) == algorithm)
+           algorithm_for(policy, conditions, operation, 2 * size) == algorithm)
         size *= 2;
     policy->tiny[operation] = size;
     policy->tiny_algorithm[operation] = algorithm;
@@ -144,12 +148,10 @@ bool duo_policy_settle(duo_policy *policy, duo_resources *res, duo_operation ope
     return policy->tiny[operation] > before;
 }
 
-duo_fortran_sgemm duo_policy_program(duo_policy *policy)
+const duo_blas_library *duo_policy_program(const duo_policy *policy)
 {
-    if (!policy->judged) {
-        policy->judged = true;
-        if (policy->program != NULL && !duo_blas_library_yields_to(policy->program))
-            policy->program = NULL;
-    }
-    return policy->program;
+    const duo_blas_library *const program = policy->program;
+    if (program == NULL || duo_forked()) return NULL;
+    if (duo_ffma_is_slow()) return program;
+    return strcmp(program->name, duo_profile_in_use()->blas) == 0 ? program : NULL;
 }

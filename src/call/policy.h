@@ -22,10 +22,9 @@ typedef struct duo_policy {
 
     duo_path path;
     duo_math math;
-    duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
-    bool judged;               /* has duo_policy_program decided whether to call it? */
-    bool adapt;                /* does the library learn from calls? (adapt.h) */
-    duo_decide decide;         /* of duo_set_decide; NULL: the least predicted time decides */
+    const duo_blas_library *program; /* the program's own BLAS; or NULL */
+    bool adapt;                      /* does the library learn from calls? (adapt.h) */
+    duo_decide decide;               /* of duo_set_decide; NULL: the least predicted time decides */
     void *decide_user;
     struct duo_capture *capture; /* records calls instead of making them; or NULL (capture.h) */
 } duo_policy;
@@ -44,8 +43,8 @@ void duo_policy_changed(duo_policy *policy, const duo_resources *res);
 bool duo_policy_settle(duo_policy *policy, duo_resources *res, duo_operation operation,
                        int64_t size);
 
-/* The program's own sgemm, if it is to do products on the CPU; NULL: we do them. Opens the inner
- * BLAS if the two have to be compared. */
-duo_fortran_sgemm duo_policy_program(duo_policy *policy);
+/* The program's own BLAS, if it may do products on the CPU: if the profile in use was measured with
+ * it, or our own kernels are slow; in a child process never. Else NULL. */
+const duo_blas_library *duo_policy_program(const duo_policy *policy);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "call/execution.h"
 #include "choice/transfer_cost.h"
-#include "cpu/blas_library.h"
 #include "cpu/kernels.h"
 #include "data/place.h"
 #include "host/team.h"
@@ -126,12 +125,8 @@ duo_outcome duo_run_team(duo_execution *e, duo_choice *choice)
                               .algorithm = choice->algorithm,
                               .math = e->conditions.math,
                               .per_piece = (int64_t)fmin(pieces, (double)batch.count)};
-        if (duo_algorithm_calls_blas(choice->algorithm->id))
-            (void)duo_blas_library_get(); /* once, before all threads would wait for it */
-        e->ctx->running = choice->algorithm;
         duo_team_run(do_products, (void *)(uintptr_t)&job,
                      (batch.count + job.per_piece - 1) / job.per_piece, e->conditions.threads);
-        e->ctx->running = NULL;
         status = duo_place_from_host(res, spans, &local);
     }
     duo_place_end(res, spans, &local);

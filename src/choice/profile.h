@@ -41,7 +41,7 @@ typedef struct duo_profile {
     /* [machine] */
     char version[32], cpu[96];
     char cpu_id[64]; /* family, model, stepping: a hypervisor may name every CPU alike */
-    char blas[128];  /* the inner BLAS with its version and kernels: duo_blas_library_name */
+    char blas[128];  /* the BLAS of sgemm_cpu_openblas's curve, by duo_blas_library's name */
     char gpu[96], driver[32];  /* gpu: "none" if there is no GPU part */
     char date[32], commit[48]; /* of the figures in [cpu], [link] */
     int threads;               /* CPU threads in the measurements of [cpu] */

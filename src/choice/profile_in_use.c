@@ -11,8 +11,6 @@
 
 #include "choice/profile_files.h"
 #include "choice/profile_text.h"
-#include "cpu/blas_kernels.h"
-#include "cpu/blas_library.h"
 #include "host/environment.h"
 #include "host/lock.h"
 #include "host/machine.h"
@@ -26,10 +24,6 @@ extern const char duo_profile_text_h200[];
 extern const char duo_profile_text_generic[];
 
 static duo_profile h100, h200, generic;
-/* The generic profile, slowed down to the kernels of the inner BLAS: presumed ones, real ones. */
-static duo_profile unmeasured[2];
-static duo_width slowed_for[2];
-static int made; /* how many of the two */
 static bool ready;
 
 static void prepare(void)
@@ -69,47 +63,14 @@ static const duo_profile *built_in_of_gpu(const char *gpu)
 static bool same_host(const duo_profile *p, char *problem, size_t size)
 {
     if (!duo_profile_of_this_cpu(p, problem, size)) return false;
-    const bool same_blas = duo_blas_library_is(p->blas);
     const int threads = duo_machine_threads();
-    if (!same_blas)
-        snprintf(problem, size, "measured with %.80s, not %s", p->blas, duo_blas_library_name());
-    else if (p->threads != threads)
-        snprintf(problem, size, "measured with %d threads, not %d", p->threads, threads);
-    return same_blas && p->threads == threads;
+    if (p->threads == threads) return true;
+    snprintf(problem, size, "measured with %d threads, not %d", p->threads, threads);
+    return false;
 }
 
-/* The width of the inner BLAS's kernels. Before it is opened this CPU's width is presumed. */
-static duo_width width_of_blas(void)
-{
-    const duo_blas_library *const library = duo_blas_library_seen();
-    if (!duo_blas_library_looked()) return duo_width_of_cpu();
-    return library != NULL ? duo_width_of_kernels(library->core) : DUO_WIDTH_UNKNOWN;
-}
-
-/*
- * The generic profile was measured with AVX-512 kernels on a Zen 4. Narrower kernels take `times`
- * as long: measured there in products of 256^3 to 1000^3.
- */
-static const duo_profile *for_unmeasured(void)
-{
-    static const double times[] = {[DUO_WIDTH_UNKNOWN] = 1.0,
-                                   [DUO_SSE] = 5.0,
-                                   [DUO_AVX] = 1.75,
-                                   [DUO_AVX2] = 1.35,
-                                   [DUO_AVX512] = 1.0};
-    const duo_width width = width_of_blas();
-    for (int i = 0; i < made; i++)
-        if (slowed_for[i] == width) return &unmeasured[i];
-    const int new = made < 2 ? made++ : 1;
-    duo_curve *const curve = &unmeasured[new].curve[DUO_sgemm_cpu_openblas];
-    unmeasured[new] = generic;
-    slowed_for[new] = width;
-    for (int i = 0; i < curve->count; i++) curve->seconds[i] *= times[width];
-    return &unmeasured[new];
-}
-
-/* The profile for the CPU part: this host's, with an empty `why_not`; or else the generic one, with
- * times for this host's kernels, and `why_not` says why none is this host's. */
+/* The profile for the CPU part: this host's, with an empty `why_not`; or else the generic one, and
+ * `why_not` says why none is this host's. */
 static const duo_profile *built_in_of_host(char *why_not, size_t size)
 {
     char problem[200];
@@ -117,14 +78,13 @@ static const duo_profile *built_in_of_host(char *why_not, size_t size)
     why_not[0] = '\0';
     if (same_host(&h200, problem, sizeof problem)) return &h200;
     if (same_host(&h100, why_not, size)) return &h100;
-    return for_unmeasured();
+    return &generic;
 }
 
 /* May built_in_of_host return this profile? */
 static bool serves_hosts(const duo_profile *profile)
 {
-    return profile == &h100 || profile == &h200 || profile == &unmeasured[0] ||
-           profile == &unmeasured[1];
+    return profile == &h100 || profile == &h200 || profile == &generic;
 }
 
 /* ---- The profile in use ---- */
@@ -135,20 +95,11 @@ typedef struct from_file {
     duo_profile whole;    /* with missing parts from built-in profiles */
 } from_file;
 
-/* The sources of a choice. */
-typedef struct sources {
-    from_file loaded;        /* when a profile was asked for */
-    from_file of_gpu;        /* when a GPU was opened that `loaded` is not for */
-    duo_profile mixed;       /* the profile that was in use, with another GPU part */
-    const duo_profile *host; /* the built-in one that is in use, or lends to the file */
-} sources;
+static from_file loaded;  /* when a profile was asked for */
+static from_file of_gpu;  /* when a GPU was opened that `loaded` is not for */
+static duo_profile mixed; /* the profile that was in use, with another GPU part */
 
 static _Atomic(const duo_profile *) in_use;
-/* Was it chosen with the inner BLAS known? Before the inner BLAS is opened, it is presumed to be
- * the one of a profile's measurement: that is enough for sums, and no reason to open it. */
-static atomic_bool blas_known;
-static sources chosen[2]; /* as presumed; and, if that was wrong, as it is */
-static sources *now = &chosen[0];
 static char gpu_in_use[sizeof(((duo_profile *)NULL)->gpu)]; /* the opened one; "": none */
 static char why[1024];                                      /* the text of duo_profile_why */
 
@@ -165,13 +116,11 @@ static void add_why(const char *format, ...)
 
 /* ---- Missing parts of a file ---- */
 
-static void tell_missing_operations(const duo_profile *measured, bool blas, const duo_profile *host)
+static void tell_missing_operations(const duo_profile *measured, const duo_profile *host)
 {
     bool any = false;
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        if (!duo_profile_lacks(measured, (duo_operation)operation) ||
-            (!blas && operation == DUO_SGEMM))
-            continue;
+        if (!duo_profile_lacks(measured, (duo_operation)operation)) continue;
         add_why("%s %s", any ? "," : ";", duo_operation_name((duo_operation)operation));
         any = true;
     }
@@ -196,13 +145,7 @@ static void complete(from_file *file, const duo_profile *host)
 {
     duo_profile *const measured = &file->measured, *const whole = &file->whole;
     const int threads = duo_machine_threads();
-    const bool blas = duo_blas_library_is(measured->blas);
-    if (!blas) {
-        measured->curve[DUO_sgemm_cpu_openblas].count = 0;
-        add_why("; sgemm on the CPU from %s, as it was measured with %s and this is %s",
-                host->origin, measured->blas, duo_blas_library_name());
-    }
-    tell_missing_operations(measured, blas, host);
+    tell_missing_operations(measured, host);
     if (measured->threads != threads)
         add_why("; what several threads take is scaled, from %d to %d", measured->threads, threads);
     forget_corrections(measured);
@@ -259,14 +202,13 @@ static const duo_profile *load(void)
     char not_built_in[200];
     const duo_profile *const host = built_in_of_host(not_built_in, sizeof not_built_in);
     const char *const asked = duo_environment_get()->profile;
-    wanted w = {.file = &now->loaded, .host = host};
-    now->host = host;
-    now->loaded.measured.origin[0] = '\0';
+    wanted w = {.file = &loaded, .host = host};
+    loaded.measured.origin[0] = '\0';
     if (asked != NULL) {
-        if (take_file(asked, "named by DUOBLAS_PROFILE", &w)) return &now->loaded.whole;
+        if (take_file(asked, "named by DUOBLAS_PROFILE", &w)) return &loaded.whole;
         if (why[0] == '\0') add_why("%.200s refused: %s; ", asked, strerror(ENOENT));
     } else if (duo_profile_search(NULL, take_file, &w)) {
-        return &now->loaded.whole;
+        return &loaded.whole;
     }
     if (not_built_in[0] == '\0')
         add_why("built in, measured on this model of CPU");
@@ -283,9 +225,8 @@ static bool find_of_gpu(const char *gpu)
     char before[sizeof why], not_built_in[200];
     memcpy(before, why, sizeof before);
     why[0] = '\0';
-    wanted w = {.file = &now->of_gpu,
-                .host = built_in_of_host(not_built_in, sizeof not_built_in),
-                .gpu = gpu};
+    wanted w = {
+        .file = &of_gpu, .host = built_in_of_host(not_built_in, sizeof not_built_in), .gpu = gpu};
     const bool found =
         duo_environment_get()->profile == NULL && duo_profile_search(gpu, take_file, &w);
     if (!found) memcpy(why, before, sizeof before);
@@ -297,39 +238,20 @@ static bool find_of_gpu(const char *gpu)
 static const duo_profile *profile_for(const char *gpu, const duo_profile *profile)
 {
     const duo_profile *const built_in = built_in_of_gpu(gpu);
-    if (profile == &now->loaded.whole && find_of_gpu(gpu)) return &now->of_gpu.whole;
+    if (profile == &loaded.whole && find_of_gpu(gpu)) return &of_gpu.whole;
     if (strcmp(profile->gpu, gpu) == 0 || strcmp(profile->gpu, built_in->gpu) == 0) return profile;
-    now->mixed = *profile;
-    duo_profile_borrow_gpu(&now->mixed, built_in);
+    mixed = *profile;
+    duo_profile_borrow_gpu(&mixed, built_in);
     add_why("; for this GPU, the GPU part of %s", built_in->origin);
-    return &now->mixed;
+    return &mixed;
 }
 
 /* Is the profile for another GPU than the opened one, and may it be replaced? */
 static bool of_another_gpu(const duo_profile *profile, const char *gpu)
 {
-    const bool ours = profile == &now->loaded.whole || serves_hosts(profile);
-    const duo_profile *const measured =
-        profile == &now->loaded.whole ? &now->loaded.measured : profile;
+    const bool ours = profile == &loaded.whole || serves_hosts(profile);
+    const duo_profile *const measured = profile == &loaded.whole ? &loaded.measured : profile;
     return ours && strcmp(measured->gpu, gpu) != 0;
-}
-
-/* Was the presumption about the inner BLAS right? */
-static bool holds(void)
-{
-    char not_built_in[200];
-    const duo_profile *const measured = &now->loaded.measured;
-    return built_in_of_host(not_built_in, sizeof not_built_in) == now->host &&
-           (measured->origin[0] == '\0' || duo_blas_library_is(measured->blas));
-}
-
-/* The old profile stays as it is: predictions may still use it. */
-static const duo_profile *choose_again(void)
-{
-    now = now == &chosen[0] ? &chosen[1] : &chosen[0];
-    const duo_profile *const profile = load();
-    const bool other = gpu_in_use[0] != '\0' && of_another_gpu(profile, gpu_in_use);
-    return other ? profile_for(gpu_in_use, profile) : profile;
 }
 
 static void choose(void *unused)
@@ -338,47 +260,32 @@ static void choose(void *unused)
     /* Before the lock, because a fork waits for that, and this asks OpenMP. */
     (void)duo_machine_threads();
     duo_lock(DUO_LOCK_PROFILE);
-    const bool known = duo_blas_library_looked();
-    const duo_profile *profile = atomic_load_explicit(&in_use, memory_order_relaxed);
-    if (profile == NULL)
-        profile = load();
-    else if (known && !atomic_load_explicit(&blas_known, memory_order_relaxed) && !holds())
-        profile = choose_again();
-    atomic_store_explicit(&in_use, profile, memory_order_release);
-    if (known) atomic_store_explicit(&blas_known, true, memory_order_release);
+    if (atomic_load_explicit(&in_use, memory_order_relaxed) == NULL)
+        atomic_store_explicit(&in_use, load(), memory_order_release);
     duo_unlock(DUO_LOCK_PROFILE);
 }
 
 const duo_profile *duo_profile_in_use(void)
 {
     const duo_profile *const profile = atomic_load_explicit(&in_use, memory_order_acquire);
-    if (profile != NULL &&
-        (atomic_load_explicit(&blas_known, memory_order_acquire) || !duo_blas_library_looked()))
-        return profile;
+    if (profile != NULL) return profile;
     duo_stack_run(choose, NULL);
     return atomic_load_explicit(&in_use, memory_order_acquire);
-}
-
-/* The final choice, for functions that describe the profile. */
-static const duo_profile *in_use_for_good(void)
-{
-    (void)duo_blas_library_get();
-    return duo_profile_in_use();
 }
 
 const duo_profile *duo_profile_measured(void)
 {
     /* By its origin, since the profile in use may be `mixed`: `loaded` with another GPU part. */
-    const duo_profile *const profile = in_use_for_good();
-    if (profile == &now->of_gpu.whole) return &now->of_gpu.measured;
-    const duo_profile *const measured = &now->loaded.measured;
+    const duo_profile *const profile = duo_profile_in_use();
+    if (profile == &of_gpu.whole) return &of_gpu.measured;
+    const duo_profile *const measured = &loaded.measured;
     const bool file = measured->origin[0] != '\0' && strcmp(profile->origin, measured->origin) == 0;
     return file ? measured : NULL;
 }
 
 const char *duo_profile_why(void)
 {
-    (void)in_use_for_good();
+    (void)duo_profile_in_use();
     return why;
 }
 
@@ -397,7 +304,6 @@ void duo_profile_reset(void)
 {
     duo_lock(DUO_LOCK_PROFILE);
     gpu_in_use[0] = '\0';
-    atomic_store_explicit(&blas_known, false, memory_order_relaxed);
     atomic_store_explicit(&in_use, NULL, memory_order_release);
     duo_unlock(DUO_LOCK_PROFILE);
 }
@@ -406,7 +312,6 @@ void duo_profile_use(const duo_profile *profile)
 {
     duo_lock(DUO_LOCK_PROFILE);
     snprintf(why, sizeof why, "set by the caller");
-    atomic_store_explicit(&blas_known, true, memory_order_relaxed);
     atomic_store_explicit(&in_use, profile, memory_order_release);
     duo_unlock(DUO_LOCK_PROFILE);
 }

@@ -10,11 +10,10 @@
  * NULL; when a GPU is opened, a file for this CPU and that GPU takes its place. duo_profile_why
  * tells in one line how it was chosen, and which of its parts come from elsewhere.
  *
- * If a file fits (duo_profile_fits), all of it is used; but curves that call the inner BLAS only if
- * the inner BLAS and its kernels are the same. Figures of several threads are scaled to any other
- * number of threads. Missing and unused parts come from the built-in profile of this host, if there
- * is one: with this host's CPU, inner BLAS, kernels and number of threads. Otherwise they come from
- * the generic profile, and only the GPU part of the other built-in profiles is used.
+ * If a file fits (duo_profile_fits), all of it is used. Figures of several threads are scaled to
+ * any other number of threads. Missing parts come from the built-in profile of this host, if there
+ * is one: with this host's CPU and number of threads. Otherwise they come from the generic profile,
+ * and only the GPU part of the other built-in profiles is used.
  */
 const duo_profile *duo_profile_in_use(void);
 const char *duo_profile_why(void);

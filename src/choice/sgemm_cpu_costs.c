@@ -2,16 +2,16 @@
  * sgemm_cpu_costs.c - the calls that the CPU's sgemm algorithms accept, and their costs here.
  *
  * The cost of a product is the cost of the cube of equal work on the measured curve, plus the cost
- * of packing and moving more than that cube. Tiles are shared among threads as the algorithm shares
- * them. The error of this at other shapes is measured (correction.h). A float64 algorithm without a
- * curve takes a multiple of a float32 algorithm's time. Transfers are added by select.c.
+ * of packing and moving more than that cube. The error of this at other shapes is measured
+ * (correction.h). A float64 algorithm without a curve takes a multiple of a float32 algorithm's
+ * time. Transfers are added by select.c.
  */
+#include <limits.h>
 #include <math.h>
 
 #include "choice/costs.h"
 #include "cpu/blas_library.h"
 #include "cpu/kernels.h"
-#include "cpu/sgemm_tiles.h"
 
 /* The efficiency of t threads: 1 for one thread, and the measured value for the profile's number.
  * With that number there may be two to a core, or too little memory bandwidth; not with fewer. */
@@ -26,23 +26,13 @@ static double efficiency(const duo_profile *p, double t)
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-/* Tiles on a side of this length. 1e-12: if the side is a cube root, it may be a rounding error
- * longer than whole tiles. */
-static double tiles_on(double side, int64_t tile)
-{
-    return (double)((int64_t)(side * (1.0 - 1e-12)) / tile + 1);
-}
-
 /*
- * How a CPU algorithm shares a product: tiles of C, and each packs its own parts of A and B. The
+ * How a CPU algorithm does a product. Operands are packed about once, however C is shared out. The
  * curve was measured with cubes on one thread, so it contains the packing of a cube.
  */
 typedef struct sharing {
-    double work;                   /* multiplications, also in a tile's empty rows */
-    double cube;                   /* edge of the cube of equal work */
-    double down, across;           /* tiles of C */
-    double cube_down, cube_across; /* tiles of the cube's C */
-    double pieces;                 /* pieces for the team: tiles times parts of k */
+    double cube;   /* edge of the cube of equal work */
+    double pieces; /* for the threads */
     /* Cost of packing an element of A or B, and of updating one of C: in units of a summed
      * float. */
     double pack, touch;
@@ -61,11 +51,9 @@ static double extra_moves(const duo_call *call, const duo_conditions *conditions
 {
     const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
     const double face = s->cube * s->cube;
-    const double here =
-        move_seconds(conditions, m * k + k * n + m * n,
-                     s->pack * (m * k * s->across + k * n * s->down) + s->touch * m * n);
-    const double cube = move_seconds(conditions, 3.0 * face,
-                                     (s->pack * (s->cube_down + s->cube_across) + s->touch) * face);
+    const double here = move_seconds(conditions, m * k + k * n + m * n,
+                                     s->pack * (m * k + k * n) + s->touch * m * n);
+    const double cube = move_seconds(conditions, 3.0 * face, (2.0 * s->pack + s->touch) * face);
     return larger(0.0, here - cube);
 }
 
@@ -164,12 +152,12 @@ static double scale_seconds(const duo_call *call, const duo_conditions *conditio
 }
 
 /* Seconds of an algorithm: one thread does all of its job, or all threads that have pieces. */
-static double cpu_seconds(job (*job_of)(const duo_call *, const duo_conditions *),
+static double cpu_seconds(job (*make)(const duo_call *, const duo_conditions *),
                           const duo_call *call, const duo_conditions *conditions,
                           duo_corrected algorithm, int *threads)
 {
     if (call->k == 0) return scale_seconds(call, conditions, threads);
-    const job j = job_of(call, conditions);
+    const job j = make(call, conditions);
     const double moves = extra_moves(call, conditions, &j.s);
     const double serial =
         factor(call, conditions, algorithm, DUO_CORRECTED_ONE_THREAD) * (j.multiply + moves);
@@ -179,15 +167,6 @@ static double cpu_seconds(job (*job_of)(const duo_call *, const duo_conditions *
                   factor(call, conditions, algorithm, DUO_CORRECTED_ALL_THREADS) *
                       parallel_seconds(conditions->profile, &j.s, j.multiply, moves, t),
                   t, threads);
-}
-
-/* Until it was looked for in vain, an inner BLAS is presumed. */
-static bool has_blas(const duo_call *call, const duo_conditions *conditions)
-{
-    (void)conditions;
-    for (int i = 0; i < DUO_OPERANDS; i++)
-        if (call->operand[i].ld > DUO_BLAS_LARGEST_LD) return false;
-    return call->program != NULL || !duo_blas_library_looked() || duo_blas_library_seen() != NULL;
 }
 
 static bool always(const duo_call *call, const duo_conditions *conditions)
@@ -205,62 +184,53 @@ static double work_of(const duo_call *call)
     return larger((double)call->m * (double)call->n, least) * (double)call->k;
 }
 
-/* Tiles on each side of a cube's C, about as duo_sgemm_tiles cuts it. */
-static double tiles_of_cube(double edge, double work)
+static job job_of(const duo_call *call, const duo_conditions *conditions, duo_algorithm_id id,
+                  double pieces, double pack)
 {
-    const double most = 7.0; /* on a side of a square of all pieces */
-    _Static_assert(6 * 6 < DUO_SGEMM_PIECES && DUO_SGEMM_PIECES <= 7 * 7, "7 is their root");
-    const double wanted =
-        work < DUO_SGEMM_ONE_TILE ? 1.0 : smaller(most, ceil(sqrt(work / DUO_SGEMM_PIECE_WORK)));
-    return larger(smaller(wanted, tiles_on(edge, DUO_SGEMM_SMALLEST_EDGE)),
-                  tiles_on(edge, DUO_SGEMM_LARGEST_EDGE));
+    const double work = work_of(call);
+    const sharing s = {.cube = cbrt(work),
+                       .pieces = smaller(pieces, (double)conditions->threads),
+                       .pack = pack,
+                       .touch = 2.0}; /* C is read and written; most of A and B is only read */
+    return (job){s, duo_curve_seconds(&conditions->profile->curve[id], work, 3)};
+}
+
+/* Pieces of a product that kernels of our own share out. */
+static double own_pieces(const duo_call *call)
+{
+    return floor(work_of(call) / DUO_FFMA_PIECE_WORK) + 1.0;
+}
+
+/* OpenBLAS shares out a product of more multiplications (its interface/gemm.c, with its default of
+ * GEMM_MULTITHREAD_THRESHOLD). */
+static const double kOpenblasShares = 1 << 18;
+
+/* The library that a call would use; NULL: none, or not looked for yet. */
+static const duo_blas_library *library_of(const duo_call *call)
+{
+    return call->program != NULL ? call->program : duo_blas_library_seen();
+}
+
+/* The threads that it has, as far as is known. */
+static int threads_of_library(const duo_call *call, const duo_conditions *conditions)
+{
+    const duo_blas_library *const library = library_of(call);
+    const int own = library != NULL ? duo_blas_library_threads(library) : INT_MAX;
+    return own < conditions->threads ? own : conditions->threads;
 }
 
 static job openblas_job(const duo_call *call, const duo_conditions *conditions)
 {
-    const duo_blas_library *const library = duo_blas_library_seen();
-    const bool its_own = library != NULL && library->threads == DUO_BLAS_ITS_OWN;
-    const duo_tiles t = its_own ? duo_sgemm_one_tile(call->m, call->n, call->k)
-                                : duo_sgemm_tiles(call->m, call->n, call->k);
-    const double work = work_of(call), cube = cbrt(work), side = tiles_of_cube(cube, work);
-    const sharing s = {
-        .work = work,
-        .cube = cube,
-        .down = (double)t.down,
-        .across = (double)t.across,
-        .cube_down = side,
-        .cube_across = side,
-        /* A library's own threads are unknown: as many pieces as threads. */
-        .pieces = its_own ? (double)conditions->threads
-                          : (double)t.down * (double)t.across * (double)t.parts,
-        /* From fifty shapes on one thread of a Zen 4. C is read and written; most of A and B is
-         * only read. */
-        .pack = 1.5,
-        .touch = 2.0};
-    return (job){s,
-                 duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_openblas], work, 3)};
-}
-
-/* As ffma.c shares a product: operands are packed about once, however C is shared out. `pack` is
- * an estimate. */
-static sharing ffma_sharing(const duo_call *call, const duo_conditions *conditions, double pack)
-{
-    const double work = work_of(call), pieces = floor(work / DUO_FFMA_PIECE_WORK) + 1.0;
-    return (sharing){.work = work,
-                     .cube = cbrt(work),
-                     .down = 1.0,
-                     .across = 1.0,
-                     .cube_down = 1.0,
-                     .cube_across = 1.0,
-                     .pieces = smaller(pieces, (double)conditions->threads),
-                     .pack = pack,
-                     .touch = 2.0};
+    const int threads = threads_of_library(call, conditions);
+    const double pieces = work_of(call) > kOpenblasShares ? (double)threads : 1.0;
+    /* pack: from fifty shapes on one thread of a Zen 4 */
+    return job_of(call, conditions, DUO_sgemm_cpu_openblas, pieces, 1.5);
 }
 
 static job ffma_job(const duo_call *call, const duo_conditions *conditions)
 {
-    const sharing s = ffma_sharing(call, conditions, 1.0);
-    return (job){s, duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_ffma], s.work, 3)};
+    /* pack: an estimate, as OpenBLAS packs more */
+    return job_of(call, conditions, DUO_sgemm_cpu_ffma, own_pieces(call), 1.0);
 }
 
 /* Without a curve, relative to sgemm_cpu_ffma: a vector holds half as many float64, and operands
@@ -269,11 +239,11 @@ static const double kCpuFloat64Times = 2.2, kFloat64Pack = 2.0;
 
 static job float64_job(const duo_call *call, const duo_conditions *conditions)
 {
-    const duo_curve *const own = &conditions->profile->curve[DUO_sgemm_cpu_float64];
-    const duo_curve *const float32 = &conditions->profile->curve[DUO_sgemm_cpu_ffma];
-    const sharing s = ffma_sharing(call, conditions, kFloat64Pack);
-    return (job){s, own->count > 0 ? duo_curve_seconds(own, s.work, 3)
-                                   : kCpuFloat64Times * duo_curve_seconds(float32, s.work, 3)};
+    const bool known = conditions->profile->curve[DUO_sgemm_cpu_float64].count > 0;
+    job j = job_of(call, conditions, known ? DUO_sgemm_cpu_float64 : DUO_sgemm_cpu_ffma,
+                   own_pieces(call), kFloat64Pack);
+    if (!known) j.multiply *= kCpuFloat64Times;
+    return j;
 }
 
 /* ---- Costs ---- */
@@ -290,7 +260,11 @@ double duo_sgemm_cpu_ffma_cost(const duo_call *call, const duo_conditions *condi
 double duo_sgemm_cpu_openblas_cost(const duo_call *call, const duo_conditions *conditions,
                                    int *threads)
 {
-    return cpu_seconds(openblas_job, call, conditions, DUO_CORRECTED_OPENBLAS, threads);
+    const double seconds =
+        cpu_seconds(openblas_job, call, conditions, DUO_CORRECTED_OPENBLAS, threads);
+    /* It needs them all, even if it computes with one. */
+    if (call->k > 0) *threads = threads_of_library(call, conditions);
+    return seconds;
 }
 
 double duo_sgemm_cpu_float64_cost(const duo_call *call, const duo_conditions *conditions,
@@ -310,17 +284,22 @@ double duo_sgemm_cpu_uncorrected(duo_corrected algorithm, const duo_call *call,
 
 /* ---- The calls that each accepts ---- */
 
-/* An OpenBLAS that nobody has asked for must win by this to be opened: it takes 36 MB of memory and
- * 30 ms. */
-static const double kUnopened = 1.1;
+/* An inner BLAS that nobody has asked for must win by this: to open it takes 36 MB of memory and 10
+ * ms. */
+static const double kUnasked = 1.1;
 
+/* Until it was looked for, an inner BLAS is presumed, and that it may use all threads. */
 bool duo_sgemm_cpu_openblas_accepts(const duo_call *call, const duo_conditions *conditions)
 {
     int threads;
-    if (!has_blas(call, conditions)) return false;
-    if (call->program != NULL || duo_blas_library_looked() || duo_blas_library_asked()) return true;
-    return kUnopened * duo_sgemm_cpu_openblas_cost(call, conditions, &threads) <
-           duo_sgemm_cpu_ffma_cost(call, conditions, &threads);
+    const duo_blas_library *const library = library_of(call);
+    if (!duo_blas_library_takes(call)) return false;
+    if (library == NULL && duo_blas_library_looked()) return false;
+    if (library != NULL && duo_blas_library_threads(library) > conditions->threads) return false;
+    if (call->program != NULL || duo_blas_library_asked() || duo_ffma_is_slow()) return true;
+    return duo_blas_library_is(conditions->profile->blas) &&
+           kUnasked * duo_sgemm_cpu_openblas_cost(call, conditions, &threads) <
+               duo_sgemm_cpu_ffma_cost(call, conditions, &threads);
 }
 
 bool duo_sgemm_cpu_ffma_accepts(const duo_call *call, const duo_conditions *conditions)

@@ -155,9 +155,9 @@ typedef struct wave {
 } wave;
 
 /* An operation that need not be decided again. */
-static duo_outcome run_fixed(duo_context *ctx, duo_graph_node *n)
+static duo_outcome run_fixed(duo_graph_node *n)
 {
-    if (n->choice.algorithm != NULL) return duo_context_run(ctx, n->choice.algorithm, &n->call);
+    if (n->choice.algorithm != NULL) return n->choice.algorithm->run(&n->call);
     if (n->work.kind != DUO_WORK_SGEMM) *n->work.result = 0.0f;
     return DUO_OK;
 }
@@ -167,7 +167,7 @@ static void run_on_host(duo_graph *g, duo_graph_node *n, duo_context *ctx)
     const duo_status before = status_before(g, n);
     if (before != DUO_OK)
         set_status(g, n, before);
-    else if (!n->fixed || run_fixed(ctx, n) != DUO_OK)
+    else if (!n->fixed || run_fixed(n) != DUO_OK)
         set_status(g, n, duo_graph_run_node(ctx, n));
 }
 

@@ -1,7 +1,7 @@
 /*
  * own_blas.c - a useless BLAS for test_dropin.sh: its functions give nothing, so a client of it
  * fails unless the drop-in serves. isamax_ and dgemm_, which the drop-in lacks, do what the client
- * needs. With -DMKL it passes for MKL, and its sgemm_ works and says so.
+ * needs. With -DWORKS its sgemm_ works and says so.
  */
 #include <stdio.h>
 
@@ -24,10 +24,7 @@ void dgemm_(const char *, const char *, const integer *, const integer *, const 
             const double *, const double *, const integer *, const double *, const integer *,
             const double *, double *, const integer *);
 
-#ifdef MKL
-int MKL_Set_Num_Threads_Local(int threads);
-int MKL_Set_Num_Threads_Local(int threads) { return threads; }
-
+#ifdef WORKS
 void sgemm_(const char *transa, const char *transb, const integer *m, const integer *n,
             const integer *k, const float *alpha, const float *a, const integer *lda,
             const float *b, const integer *ldb, const float *beta, float *c, const integer *ldc)

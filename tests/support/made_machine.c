@@ -5,6 +5,7 @@
 #include "support/made_machine.h"
 
 #include "choice/profile_in_use.h"
+#include "cpu/blas_library.h"
 #include "support/data.h"
 #include "support/harness.h"
 
@@ -36,6 +37,8 @@ void new_machine(double cpu, double gpu)
     snprintf(machine.origin, sizeof machine.origin, "made by hand");
     snprintf(machine.version, sizeof machine.version, "made by hand");
     snprintf(machine.gpu, sizeof machine.gpu, "Simulated GPU");
+    const duo_blas_library *const library = duo_blas_library_seen();
+    snprintf(machine.blas, sizeof machine.blas, "%s", library != NULL ? library->name : "any");
 #define ALGORITHM_TAKES(operation, side, maths, name)                                              \
     algorithm_takes(DUO_##name, DUO_SIDE_##side ? gpu : cpu);
     DUO_ALGORITHM_LIST(ALGORITHM_TAKES)

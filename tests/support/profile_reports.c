@@ -2,7 +2,6 @@
 #include "support/profile_reports.h"
 
 #include "choice/profile_in_use.h"
-#include "cpu/blas_library.h"
 #include "support/child.h"
 #include "support/harness.h"
 #include "support/profiles.h"
@@ -25,7 +24,6 @@ static bool whole(const duo_profile *p)
 
 int report_profile(void)
 {
-    (void)duo_blas_library_get(); /* before that any is presumed */
     const duo_profile *const p = duo_profile_in_use();
     const duo_profile *const measured = duo_profile_measured();
     const bool ok = p != NULL && duo_profile_in_use() == p && sane(p) && whole(p);

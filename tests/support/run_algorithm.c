@@ -4,10 +4,12 @@
 #include "support/run_algorithm.h"
 
 #include "choice/profile_in_use.h"
+#include "cpu/blas_library.h"
 #include "gpu/backend/devices.h"
 #include "support/data.h"
 #include "support/harness.h"
 
+#include <limits.h>
 #include <string.h>
 
 int test_algorithms(duo_operation operation, const duo_algorithm *algorithm[DUO_CANDIDATES])
@@ -36,6 +38,8 @@ bool test_algorithm_accepts(const duo_algorithm *algorithm, const duo_call *call
         .gpu = test_mode_now() != MODE_CPU,
         .capability = test_mode_now() == MODE_CPU ? 0 : duo_device_capability(0),
         .device_memory_bytes = 1e18};
+    if (algorithm->id == DUO_sgemm_cpu_openblas) /* whatever it costs */
+        return duo_blas_library_get() != NULL && duo_blas_library_takes(call);
     return algorithm->accepts(call, &conditions);
 }
 
@@ -206,6 +210,8 @@ static int run_gpu_algorithm(const duo_algorithm *algorithm, const duo_call *cal
 int test_run_algorithm(const duo_algorithm *algorithm, const duo_call *call, int64_t offset,
                        bool by_pinned)
 {
-    if (algorithm->side == DUO_SIDE_CPU) return algorithm->run(call);
+    duo_call with = *call;
+    if (algorithm->id == DUO_sgemm_cpu_openblas) with.threads = INT_MAX; /* as many as it has */
+    if (algorithm->side == DUO_SIDE_CPU) return algorithm->run(&with);
     return run_gpu_algorithm(algorithm, call, offset, by_pinned);
 }
