@@ -1,6 +1,6 @@
 /*
- * openblas.h - the CPU's peer: the inner BLAS of sgemm (usually OpenBLAS), called once for a product,
- * with its own threads; and any other library with CBLAS.
+ * openblas.h - the CPU's peer: the inner BLAS of sgemm (usually OpenBLAS), called once for a
+ * product, with its own threads; and any other library with CBLAS.
  */
 #ifndef DUO_OPENBLAS_H
 #define DUO_OPENBLAS_H

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choice/built_in.h"
 #include "choice/profile_files.h"
 #include "choice/profile_text.h"
 #include "host/environment.h"
@@ -18,43 +19,54 @@
 
 /* ---- Built-in profiles, by name and of a GPU ---- */
 
-/* bench/profiles/, turned into strings by the build. */
-extern const char duo_profile_text_h100[];
-extern const char duo_profile_text_h200[];
-extern const char duo_profile_text_generic[];
-
+/* Each is made when it is first needed: an empty origin says that it is not made yet. */
 static duo_profile h100, h200, generic;
-static bool ready;
 
-static void prepare(void)
+static const duo_profile *make(duo_profile *profile, const duo_built_in *from, const char *origin)
 {
-    if (ready) return;
     char problem[200];
-    (void)duo_profile_parse(duo_profile_text_h100, &h100, problem, sizeof problem);
-    (void)duo_profile_parse(duo_profile_text_h200, &h200, problem, sizeof problem);
-    (void)duo_profile_parse(duo_profile_text_generic, &generic, problem, sizeof problem);
-    snprintf(h100.origin, sizeof h100.origin, "built-in h100");
-    snprintf(h200.origin, sizeof h200.origin, "built-in h200");
-    snprintf(generic.origin, sizeof generic.origin, "built-in generic");
-    duo_profile_borrow_curves(&h100, &h200, DUO_SIDE_GPU);
-    duo_profile_borrow_gpu(&generic, &h100);
-    ready = true;
+    if (profile->origin[0] != '\0') return profile;
+    for (size_t i = 0; i < from->points; i++) {
+        const duo_point *const p = &from->point[i];
+        duo_curve *const curve = &(p->team ? profile->team : profile->curve)[p->id];
+        curve->size[curve->count] = (double)p->size;
+        curve->seconds[curve->count++] =
+            (double)p->picoseconds * duo_field_ranges[DUO_FIELD_PICOSECONDS].unit;
+    }
+    (void)duo_profile_fill(from->text, profile, problem, sizeof problem);
+    snprintf(profile->origin, sizeof profile->origin, "%s", origin);
+    return profile;
+}
+
+static const duo_profile *h100s(void) { return make(&h100, &duo_built_in_h100, "built-in h100"); }
+
+static const duo_profile *h200s(void) { return make(&h200, &duo_built_in_h200, "built-in h200"); }
+
+/* With the H100's GPU part. */
+static const duo_profile *any_hosts(void)
+{
+    if (generic.origin[0] != '\0') return &generic;
+    (void)make(&generic, &duo_built_in_generic, "built-in generic");
+    duo_profile_borrow_gpu(&generic, h100s());
+    return &generic;
 }
 
 const duo_profile *duo_profile_built_in(const char *name)
 {
     duo_lock(DUO_LOCK_PROFILE);
-    prepare();
+    const duo_profile *const found = strcmp(name, "h100") == 0      ? h100s()
+                                     : strcmp(name, "h200") == 0    ? h200s()
+                                     : strcmp(name, "generic") == 0 ? any_hosts()
+                                                                    : NULL;
     duo_unlock(DUO_LOCK_PROFILE);
-    if (strcmp(name, "h100") == 0) return &h100;
-    if (strcmp(name, "h200") == 0) return &h200;
-    return strcmp(name, "generic") == 0 ? &generic : NULL;
+    return found;
 }
 
-/* The profile of this GPU; for an unknown GPU the H100's. Not before built_in_of_host. */
+/* The profile of this GPU; for an unknown GPU the H100's. */
 static const duo_profile *built_in_of_gpu(const char *gpu)
 {
-    return strcmp(gpu, h200.gpu) == 0 ? &h200 : &h100;
+    if (strcmp(gpu, h100s()->gpu) == 0) return &h100;
+    return strcmp(gpu, h200s()->gpu) == 0 ? &h200 : &h100;
 }
 
 /* ---- The built-in profile of this host ---- */
@@ -74,11 +86,9 @@ static bool same_host(const duo_profile *p, char *problem, size_t size)
 static const duo_profile *built_in_of_host(char *why_not, size_t size)
 {
     char problem[200];
-    prepare();
     why_not[0] = '\0';
-    if (same_host(&h200, problem, sizeof problem)) return &h200;
-    if (same_host(&h100, why_not, size)) return &h100;
-    return &generic;
+    if (!same_host(h100s(), why_not, size)) return any_hosts();
+    return same_host(h200s(), problem, sizeof problem) ? &h200 : &h100;
 }
 
 /* May built_in_of_host return this profile? */

@@ -313,8 +313,13 @@ static bool lines_fit(const char *text)
 
 bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t why_size)
 {
-    reader r = {.profile = profile};
     memset(profile, 0, sizeof *profile);
+    return duo_profile_fill(text, profile, why, why_size);
+}
+
+bool duo_profile_fill(const char *text, duo_profile *profile, char *why, size_t why_size)
+{
+    reader r = {.profile = profile};
     const bool fit = lines_fit(text);
     const int line = fit ? ini_parse_string(text, read_entry, &r) : 0;
     const duo_field *const lacks = missing(&r);

@@ -93,5 +93,7 @@ bool duo_correction_read(duo_correction *correction, int lines, const char *name
  * duo_profile_print and reading again. On failure returns false with the reason in `why`.
  */
 bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t why_size);
+/* The same into a profile of zeros: to clear one takes longer than to read a short text. */
+bool duo_profile_fill(const char *text, duo_profile *profile, char *why, size_t why_size);
 
 #endif

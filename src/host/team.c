@@ -34,6 +34,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -314,6 +315,7 @@ static void *helper_body(void *argument)
     const int number = (int)(intptr_t)argument;
     helper *const self = &helper_of[number];
     crowd met = {.until_ns = INT64_MIN / 2};
+    (void)prctl(PR_SET_NAME, "duoblas");
     duo_machine_unbind();
     duo_processor_take_short_turns();
     atomic_store_explicit(&self->thread, (int)gettid(), memory_order_relaxed);
@@ -342,7 +344,6 @@ static bool make_helper(int number)
         pthread_create(&thread, &attributes, helper_body, (void *)(intptr_t)number) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
-    if (made) (void)pthread_setname_np(thread, "duoblas");
     return made;
 }
 

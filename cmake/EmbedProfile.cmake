@@ -1,0 +1,28 @@
+# Turns a profile into a C file that holds it: const duo_built_in NAME (src/choice/built_in.h).
+#
+#   cmake -DINPUT=file.ini -DOUTPUT=file.c -DNAME=symbol -P EmbedProfile.cmake
+
+file(STRINGS "${INPUT}" lines REGEX "^[^;]")
+set(text "")
+set(points "")
+set(curve "")
+foreach(line IN LISTS lines)
+    if(line MATCHES "^\\[algorithm (.+)\\]$")
+        set(curve "false, DUO_${CMAKE_MATCH_1}")
+    elseif(line MATCHES "^\\[all threads (.+)\\]$")
+        set(curve "true, DUO_${CMAKE_MATCH_1}")
+    elseif(line MATCHES "^\\[")
+        set(curve "")
+        string(APPEND text "    \"${line}\\n\"\n")
+    elseif(curve AND line MATCHES "^([0-9]+) = ([0-9]+)$")
+        string(APPEND points "    {${curve}, ${CMAKE_MATCH_1}, ${CMAKE_MATCH_2}},\n")
+    else()
+        string(APPEND text "    \"${line}\\n\"\n")
+    endif()
+endforeach()
+get_filename_component(source "${INPUT}" NAME)
+file(WRITE "${OUTPUT}"
+    "/* Made from ${source}; change that file instead. */\n"
+    "#include \"choice/built_in.h\"\n\n"
+    "static const duo_point points[] = {\n${points}};\n\n"
+    "const duo_built_in ${NAME} = {\n${text}    , points, sizeof points / sizeof points[0]};\n")
