@@ -61,6 +61,8 @@ static bool accepts(const duo_crossover *x, const duo_case *c,
     const duo_path path = algorithm->side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_AUTO;
     const duo_conditions conditions = duo_crossover_conditions(x, path, x->threads);
     const duo_call call = duo_problem_call(&c->problem, implementation->stock, 0);
+    if (algorithm->id == DUO_sgemm_cpu_openblas) /* it has to be measured before it may serve */
+        return duo_blas_library_get() != NULL && duo_blas_library_takes(&call);
     return algorithm->accepts(&call, &conditions);
 }
 
