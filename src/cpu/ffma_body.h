@@ -31,7 +31,7 @@
  *   first8(p, count)     the first `count` floats, and zeros
  *
  * Paths    All give the same bits, as only the order of k matters. Small products read A and B
- *          where they are. Products with few steps keep a few columns of B in registers (`outer`).
+ *          where they are. Few steps of a large C keep a few columns of B in registers (`outer`).
  *          With few columns or few rows, memory is read once, in ascending order (`few`). All
  *          others are cut into blocks that fit the caches, and packed where that pays.
  */
@@ -187,6 +187,17 @@ INLINE void end_elements(const duo_product *p, vec sum, float *c, int64_t step, 
     for (int64_t i = 0; i < count && i < FULL; i++) end_element(p, element[i], &c[i * step]);
 }
 
+/* The sum of the chains, by halves. */
+INLINE number add_chains(const number x[DUO_CHAINS])
+{
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+INLINE vec add_chain_vectors(const vec *s)
+{
+    return plus(plus(plus(s[0], s[4]), plus(s[2], s[6])), plus(plus(s[1], s[5]), plus(s[3], s[7])));
+}
+
 /* ---- Packing ---- */
 
 /*
@@ -213,24 +224,43 @@ static void pack_columns_of_a(number *to, const float *a, int64_t lda, int64_t r
     }
 }
 
+/* Transposes up to FULL rows into vectors `step` apart. */
+NOINLINE void transpose_rows(number *to, int64_t step, const float *a, int64_t lda, int64_t rows,
+                             int64_t k)
+{
+    int64_t l = 0;
+    if (rows == FULL) {
+        for (; l + FULL <= k; l += FULL) { /* whole lines of the cache */
+            vec x[FULL];
+            columns_all(x, a + l, lda);
+            UNROLLED for (int z = 0; z < FULL; z++) store_number(to + (l + z) * step, x[z]);
+        }
+        for (; l + 4 <= k; l += 4) {
+            vec x[4];
+            columns_4(x, a + l, lda);
+            UNROLLED for (int z = 0; z < 4; z++) store_number(to + (l + z) * step, x[z]);
+        }
+    } else {
+        for (; l + 4 <= k; l += 4) {
+            int64_t q = 0;
+            UNROLLED for (int z = 0; z < 4; z++) store_number(to + (l + z) * step, zero());
+            for (; q + 4 <= rows; q += 4)
+                transpose_4(to + l * step + q, step, a + l + q * lda, lda);
+            for (; q < rows; q++)
+                for (int64_t z = 0; z < 4; z++) to[(l + z) * step + q] = a[l + z + q * lda];
+        }
+    }
+    for (; l < k; l++)
+        for (int64_t q = 0; q < FULL; q++) to[l * step + q] = q < rows ? a[l + q * lda] : 0.0f;
+}
+
 static void pack_rows_of_a(number *to, const float *a, int64_t lda, int64_t rows, int64_t k)
 {
     for (int64_t i = 0, r; i < rows; i += r) {
         r = rows_of_tile(rows - i);
         const int64_t step = r > FULL ? ROWS : FULL;
-        for (int64_t v = 0; v < step; v += FULL) {
-            const int64_t here = smaller(r - v, FULL);
-            const float *const p = a + (i + v) * lda;
-            int64_t l = 0;
-            for (; here == FULL && l + 4 <= k; l += 4) {
-                vec x[4];
-                columns_4(x, p + l, lda);
-                UNROLLED for (int z = 0; z < 4; z++) store_number(to + (l + z) * step + v, x[z]);
-            }
-            for (; l < k; l++)
-                for (int64_t q = 0; q < FULL; q++)
-                    to[l * step + v + q] = q < here ? p[q * lda + l] : 0.0f;
-        }
+        for (int64_t v = 0; v < step; v += FULL)
+            transpose_rows(to + v, step, a + (i + v) * lda, lda, smaller(r - v, FULL), k);
         to += step * k;
     }
 }
@@ -552,15 +582,18 @@ static view transposed_view_of(const duo_product *p)
         p->c, p->ldc, 1,    p->n,   p->m};
 }
 
-/* Up to 8 steps of k, A not transposed: a few columns of C at a time, from top to bottom. */
-INLINE void outer(const int steps, const int columns, const duo_product *p)
+enum { OUTER_STEPS = 4 };
+
+/* Up to OUTER_STEPS steps of k, or DUO_CHAINS in a vector product, and A is not transposed: a few
+ * columns of C at a time, from top to bottom, so that a large C is written in ascending order. */
+INLINE void outer(const int steps, const int columns, const bool vector, const duo_product *p)
 {
     const int64_t b_k = p->transb ? p->ldb : 1, b_j = p->transb ? 1 : p->ldb;
     const int64_t strip = 8192 / steps / FULL * FULL; /* of A, in the L1 cache */
     for (int64_t i0 = 0; i0 < p->m; i0 += strip)
         for (int64_t j = 0; j < p->n; j += columns) {
             const int64_t rows = smaller(p->m - i0, strip), here = smaller(p->n - j, columns);
-            vec y[4][8];
+            vec y[4][DUO_CHAINS];
             UNROLLED for (int q = 0; q < columns; q++)
             {
                 const float *const b = p->b + (q < here ? j + q : j) * b_j;
@@ -568,15 +601,18 @@ INLINE void outer(const int steps, const int columns, const duo_product *p)
             }
             for (int64_t v = 0; v < rows; v += FULL) {
                 const mask which = some(rows - v);
-                vec x[8];
+                vec x[DUO_CHAINS];
                 UNROLLED for (int l = 0; l < steps; l++) x[l] =
                     load_some(p->a + i0 + v + l * p->lda, which);
                 UNROLLED for (int q = 0; q < columns; q++)
                 {
                     if (q >= here) break;
-                    vec s = zero();
+                    vec chain[DUO_CHAINS], s = zero();
                     UNROLLED for (int l = 0; l < steps; l++) s = fused(x[l], y[q][l], s);
-                    end_vector(p, s, p->c + i0 + v + (j + q) * p->ldc, which);
+                    UNROLLED for (int l = 0; l < DUO_CHAINS; l++) chain[l] =
+                        l < steps ? fused(x[l], y[q][l], zero()) : zero();
+                    end_vector(p, vector ? add_chain_vectors(chain) : s,
+                               p->c + i0 + v + (j + q) * p->ldc, which);
                 }
             }
         }
@@ -584,129 +620,190 @@ INLINE void outer(const int steps, const int columns, const duo_product *p)
 
 NOINLINE void few_steps(const duo_product *p)
 {
+#define STEPS(steps, columns)                                                                      \
+    case steps:                                                                                    \
+        if (p->vector || steps > OUTER_STEPS)                                                      \
+            outer(steps, 1, true, p);                                                              \
+        else                                                                                       \
+            outer(steps, columns, false, p);                                                       \
+        break;
     switch (p->k) {
-    case 1:
-        outer(1, 4, p);
-        break;
-    case 2:
-        outer(2, 4, p);
-        break;
-    case 3:
-        outer(3, 4, p);
-        break;
-    case 4:
-        outer(4, FULL == 16 ? 4 : 2, p);
-        break;
-    case 5:
-        outer(5, 2, p);
-        break;
-    case 6:
-        outer(6, FULL == 16 ? 3 : 2, p);
-        break;
-    case 7:
-        outer(7, 2, p);
-        break;
-    default:
-        outer(8, FULL == 16 ? 2 : 1, p);
-        break;
+        STEPS(1, 4)
+        STEPS(2, 4)
+        STEPS(3, 4)
+        STEPS(4, FULL == 16 ? 4 : 2)
+        STEPS(5, 1)
+        STEPS(6, 1)
+        STEPS(7, 1)
+        STEPS(8, 1)
+    }
+#undef STEPS
+}
+
+/* Sums that stay in the L1 cache, or in the L2 cache. */
+enum { STRIP = 8192 / sizeof(number), LONG_STRIP = 8 * STRIP };
+
+/* Adds `steps` steps to sums of `count` vectors of rows and `here` of the columns. */
+INLINE void add_columns(const int count, const int columns, const int here, const int steps,
+                        const float *x, int64_t ldx, mask last, vec factor[][8], number *sum)
+{
+    vec s[2][4];
+    UNROLLED for (int v = 0; v < count; v++) UNROLLED for (int j = 0; j < here; j++) s[v][j] =
+        load_number(sum + (v * columns + j) * FULL);
+    UNROLLED for (int z = 0; z < steps; z++)
+    {
+        vec xz[2];
+        UNROLLED for (int v = 0; v < count - 1; v++) xz[v] = load(x + z * ldx + v * FULL);
+        xz[count - 1] = load_some(x + z * ldx + (count - 1) * FULL, last);
+        UNROLLED for (int j = 0; j < here; j++) UNROLLED for (int v = 0; v < count; v++) s[v][j] =
+            fused(xz[v], factor[j][z], s[v][j]);
+    }
+    UNROLLED for (int v = 0; v < count; v++) UNROLLED for (int j = 0; j < here; j++)
+        store_number(sum + (v * columns + j) * FULL, s[v][j]);
+}
+
+/* `steps` steps of a strip of rows: sum[vector of rows][column][row]. */
+INLINE void add_strip(const int columns, const int steps, const view *w, int64_t i0, int64_t rows,
+                      int64_t l, number *sum)
+{
+    const mask all = some(FULL), last = some((rows - 1) % FULL + 1);
+    const float *const x = w->x + i0 + l * w->ldx;
+    const int four = columns < 4 ? columns : 4;
+    vec factor[8][8];
+    for (int j = 0; j < columns; j++)
+        for (int z = 0; z < steps; z++) factor[j][z] = splat(w->y[(l + z) * w->y_k + j * w->y_j]);
+    for (int64_t i = 0; i < rows; i += 2 * FULL) {
+        number *const s = sum + i * columns;
+        if (i + FULL < rows) {
+            const mask second = i + 2 * FULL < rows ? all : last;
+            add_columns(2, columns, four, steps, x + i, w->ldx, second, factor, s);
+            if (columns > 4)
+                add_columns(2, columns, columns - four, steps, x + i, w->ldx, second, factor + 4,
+                            s + 4 * FULL);
+        } else {
+            add_columns(1, columns, four, steps, x + i, w->ldx, last, factor, s);
+            if (columns > 4)
+                add_columns(1, columns, columns - four, steps, x + i, w->ldx, last, factor + 4,
+                            s + 4 * FULL);
+        }
     }
 }
 
-enum { STRIP = 8192 / sizeof(number) }; /* sums that stay in the L1 cache */
-
 /* Up to 8 columns of Y, X's columns contiguous: X is read a few whole columns at a time, and the
- * sums of a strip of rows stay in the cache. */
+ * sums of a strip of rows stay in the cache. From memory long columns are read faster. */
 INLINE void few_by_columns(const int columns, const view *w)
 {
-    const int steps = columns <= 4 ? 8 : 4;
+    enum { STEPS = 8 };
     const duo_product *const p = w->p;
-    const int64_t strip = STRIP / columns / FULL * FULL;
-    number sum[STRIP], total[STRIP];
+    number near[2 * STRIP], *total = near;
+    int64_t sums = STRIP;
+    number *const memory =
+        w->m * columns > STRIP ? duo_scratch_take(2 * LONG_STRIP * sizeof *memory) : NULL;
+    if (memory != NULL) {
+        total = memory;
+        sums = LONG_STRIP;
+    }
+    number *const sum = total + sums;
+    const int64_t strip = sums / columns / ROWS * ROWS;
     for (int64_t i0 = 0; i0 < w->m; i0 += strip) {
         const int64_t rows = smaller(w->m - i0, strip);
-        const int64_t vectors = (rows + FULL - 1) / FULL * columns;
-        const mask last = some((rows - 1) % FULL + 1);
+        const int64_t vectors = (rows + FULL - 1) / FULL;
         for (int64_t first = 0; first < p->k; first += CHAIN) {
             const int64_t end = smaller(p->k, first + CHAIN);
-            memset(sum, 0, (size_t)vectors * FULL * sizeof *sum);
+            number *const to = first == 0 ? total : sum;
             int64_t l = first;
-            for (; l + steps <= end; l += steps) {
-                const float *const x = w->x + i0 + l * w->ldx, *const y = w->y + l * w->y_k;
-                vec factor[8][8];
-                UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int z = 0; z < steps; z++)
-                    factor[j][z] = splat(y[z * w->y_k + j * w->y_j]);
-                for (int64_t v = 0; v * FULL < rows; v++) {
-                    const mask which = (v + 1) * FULL < rows ? some(FULL) : last;
-                    vec s[8];
-                    UNROLLED for (int j = 0; j < columns; j++) s[j] =
-                        load_number(sum + (v * columns + j) * FULL);
-                    UNROLLED for (int z = 0; z < steps; z++)
-                    {
-                        const vec xz = load_some(x + v * FULL + z * w->ldx, which);
-                        UNROLLED for (int j = 0; j < columns; j++) s[j] =
-                            fused(xz, factor[j][z], s[j]);
-                    }
-                    UNROLLED for (int j = 0; j < columns; j++)
-                        store_number(sum + (v * columns + j) * FULL, s[j]);
-                }
-            }
-            for (; l < end; l++)
-                for (int64_t v = 0; v * FULL < rows; v++) {
-                    const mask which = (v + 1) * FULL < rows ? some(FULL) : last;
-                    const vec x = load_some(w->x + i0 + l * w->ldx + v * FULL, which);
-                    for (int j = 0; j < columns; j++) {
-                        number *const s = sum + (v * columns + j) * FULL;
-                        store_number(
-                            s, fused(x, splat(w->y[l * w->y_k + j * w->y_j]), load_number(s)));
-                    }
-                }
-            for (int64_t v = 0; v < vectors * FULL; v += FULL) {
-                const vec s = load_number(sum + v);
-                store_number(total + v, first == 0 ? s : plus(load_number(total + v), s));
-            }
+            memset(to, 0, (size_t)(vectors * columns * FULL) * sizeof *to);
+            for (; l + STEPS <= end; l += STEPS) add_strip(columns, STEPS, w, i0, rows, l, to);
+            for (; l < end; l++) add_strip(columns, 1, w, i0, rows, l, to);
+            for (int64_t e = 0; first > 0 && e < vectors * columns * FULL; e += FULL)
+                store_number(total + e, plus(load_number(total + e), load_number(sum + e)));
         }
-        for (int64_t v = 0; v * FULL < rows; v++)
+        for (int64_t v = 0; v < vectors; v++)
             for (int j = 0; j < columns; j++)
                 end_elements(p, load_number(total + (v * columns + j) * FULL),
                              w->c + (i0 + v * FULL) * w->c_i + j * w->c_j, w->c_i, rows - v * FULL);
     }
+    duo_scratch_give(memory);
 }
 
-/* Up to 8 columns of Y, X's rows contiguous: as many rows as a vector has are transposed in
- * registers. */
-INLINE void few_by_rows(const int columns, const view *w)
+/* Else compilers keep an address for each of the elements behind the pointer. */
+#define HIDE(pointer) __asm__("" : "+r"(pointer))
+
+/* Adds steps [l + skip, l + FULL) to the sums of FULL rows, which are transposed in registers. */
+INLINE void add_rows(const int columns, const view *w, const float *x, int64_t l, int64_t skip,
+                     vec s[8])
+{
+    const float *y = w->y + (l + skip) * w->y_k;
+    vec column[FULL];
+    columns_all(column, x + l, w->ldx);
+    if (skip == 0) {
+        UNROLLED for (int z = 0; z < FULL; z++)
+        {
+            UNROLLED for (int j = 0; j < columns; j++) s[j] =
+                fused(column[z], splat(y[j * w->y_j]), s[j]);
+            y += w->y_k;
+            HIDE(y);
+        }
+        return;
+    }
+    number copy[FULL][FULL];
+    UNROLLED for (int z = 0; z < FULL; z++) store_number(copy[z], column[z]);
+    for (int64_t z = skip; z < FULL; z++, y += w->y_k)
+        UNROLLED for (int j = 0; j < columns; j++) s[j] =
+            fused(load_number(copy[z]), splat(y[j * w->y_j]), s[j]);
+}
+
+/* The same without vectors, if there are fewer rows or steps than a vector has elements. */
+INLINE void add_short_rows(const int columns, const view *w, int64_t i, int64_t first, int64_t end,
+                           vec s[8])
+{
+    for (int64_t l = first; l < end; l++) {
+        float column[FULL] = {0};
+        for (int64_t q = 0; q < FULL && i + q < w->m; q++) column[q] = w->x[(i + q) * w->ldx + l];
+        UNROLLED for (int j = 0; j < columns; j++) s[j] =
+            fused(load(column), splat(w->y[l * w->y_k + j * w->y_j]), s[j]);
+    }
+}
+
+/* A vector of rows from row i on. The first `known` of them are in C already. */
+INLINE void few_rows(const int columns, const view *w, int64_t i, int64_t known)
 {
     const duo_product *const p = w->p;
-    for (int64_t i = 0; i < w->m; i += FULL) {
-        const int64_t rows = smaller(w->m - i, FULL);
-        const float *const x = w->x + i * w->ldx;
-        vec total[8];
-        UNROLLED for (int j = 0; j < columns; j++) total[j] = zero(); /* compilers want it */
-        for (int64_t first = 0; first < p->k; first += CHAIN) {
-            const int64_t end = smaller(p->k, first + CHAIN);
-            int64_t l = first;
-            vec s[8];
-            UNROLLED for (int j = 0; j < columns; j++) s[j] = zero();
-            if (rows == FULL) {
-                for (; l + FULL <= end; l += FULL) {
-                    vec column[FULL];
-                    columns_all(column, x + l, w->ldx);
-                    UNROLLED for (int z = 0; z < FULL; z++)
-                        UNROLLED for (int j = 0; j < columns; j++) s[j] =
-                            fused(column[z], splat(w->y[(l + z) * w->y_k + j * w->y_j]), s[j]);
-                }
+    vec total[8];
+    UNROLLED for (int j = 0; j < columns; j++) total[j] = zero(); /* compilers want it */
+    for (int64_t first = 0; first < p->k; first += CHAIN) {
+        const int64_t end = smaller(p->k, first + CHAIN);
+        vec s[8];
+        UNROLLED for (int j = 0; j < columns; j++) s[j] = zero();
+        if (w->m < FULL || p->k < FULL)
+            add_short_rows(columns, w, i, first, end, s);
+        else
+            for (int64_t l = first; l < end; l += FULL) {
+                const int64_t skip = l + FULL <= end ? 0 : l + FULL - end;
+                add_rows(columns, w, w->x + i * w->ldx, l - skip, skip, s);
             }
-            for (; l < end; l++) {
-                float column[FULL] = {0};
-                for (int64_t q = 0; q < rows; q++) column[q] = x[q * w->ldx + l];
-                UNROLLED for (int j = 0; j < columns; j++) s[j] =
-                    fused(load(column), splat(w->y[l * w->y_k + j * w->y_j]), s[j]);
-            }
-            UNROLLED for (int j = 0; j < columns; j++) total[j] =
-                first == 0 ? s[j] : plus(total[j], s[j]);
+        UNROLLED for (int j = 0; j < columns; j++) total[j] =
+            first == 0 ? s[j] : plus(total[j], s[j]);
+    }
+    UNROLLED for (int j = 0; j < columns; j++)
+    {
+        float *const c = w->c + i * w->c_i + j * w->c_j;
+        if (known == 0) {
+            end_elements(p, total[j], c, w->c_i, w->m - i);
+        } else {
+            number sum[FULL];
+            store_number(sum, total[j]);
+            for (int64_t q = known; q < FULL; q++) end_element(p, sum[q], &c[q * w->c_i]);
         }
-        UNROLLED for (int j = 0; j < columns; j++)
-            end_elements(p, total[j], w->c + i * w->c_i + j * w->c_j, w->c_i, rows);
+    }
+}
+
+/* Up to 8 columns of Y, X's rows contiguous. The last rows are summed with some before them. */
+INLINE void few_by_rows(const int columns, const view *w)
+{
+    for (int64_t i = 0; i < w->m; i += FULL) {
+        const int64_t known = w->m < FULL ? 0 : i - smaller(i, w->m - FULL);
+        few_rows(columns, w, i - known, known);
     }
 }
 
@@ -745,49 +842,43 @@ NOINLINE void few_after_few(const duo_product *p)
 
 /* ---- Vector products: DUO_CHAINS chains an element ---- */
 
-/* The sum of the chains, by halves. */
-INLINE number add_chains(const number x[DUO_CHAINS])
+/* Rows of k steps, side by side: to[i step + l] := p[i + l ld]. */
+static void gather_rows(float *to, int64_t step, const float *p, int64_t ld, int64_t rows,
+                        int64_t k)
 {
-    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
-}
-
-INLINE vec add_chain_vectors(const vec *s)
-{
-    return plus(plus(plus(s[0], s[4]), plus(s[2], s[6])), plus(plus(s[1], s[5]), plus(s[3], s[7])));
+    int64_t i = 0;
+    for (; i + 4 <= rows; i += 4)
+        for (int64_t l = 0; l < k; l++)
+            UNROLLED for (int z = 0; z < 4; z++) to[(i + z) * step + l] = p[i + z + l * ld];
+    for (; i < rows; i++)
+        for (int64_t l = 0; l < k; l++) to[i * step + l] = p[i + l * ld];
 }
 
 /* One column of Y. The chains of a vector of rows stay in registers: for an X in the caches with
- * contiguous columns, and for one with short rows. */
+ * contiguous columns, and for one with rows so short that they are transposed. */
+enum { SHORT_ROW = 2 * DUO_CHAINS };
+
 NOINLINE void vector_in_registers(const view *w)
 {
     const duo_product *const p = w->p;
+    float transposed[SHORT_ROW * FULL];
+    const int64_t ldx = w->along_k ? FULL : w->ldx;
     for (int64_t i = 0; i < w->m; i += FULL) {
         const int64_t rows = smaller(w->m - i, FULL);
         const mask which = some(rows);
         vec total = zero();
+        if (w->along_k) gather_rows(transposed, FULL, w->x + i * w->ldx, w->ldx, p->k, rows);
+        const float *const x = w->along_k ? transposed : w->x + i;
         for (int64_t first = 0; first < p->k; first += CHAIN) {
             const int64_t end = smaller(p->k, first + CHAIN);
             vec s[DUO_CHAINS];
             UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] = zero();
             int64_t l = first;
-            if (!w->along_k) {
-                const float *const x = w->x + i;
-                for (; l + DUO_CHAINS <= end; l += DUO_CHAINS)
-                    UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] =
-                        fused(load_some(x + (l + z) * w->ldx, which), splat(w->y[(l + z) * w->y_k]),
-                              s[z]);
-                UNROLLED for (int z = 0; z < DUO_CHAINS - 1; z++) if (l + z < end) s[z] = fused(
-                    load_some(x + (l + z) * w->ldx, which), splat(w->y[(l + z) * w->y_k]), s[z]);
-            } else {
-                const float *const x = w->x + i * w->ldx;
-                for (; l < end; l += DUO_CHAINS) UNROLLED for (int z = 0; z < DUO_CHAINS; z++)
-                    {
-                        float column[FULL] = {0};
-                        if (l + z >= end) break;
-                        for (int64_t q = 0; q < rows; q++) column[q] = x[q * w->ldx + l + z];
-                        s[z] = fused(load(column), splat(w->y[(l + z) * w->y_k]), s[z]);
-                    }
-            }
+            for (; l + DUO_CHAINS <= end; l += DUO_CHAINS)
+                UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] =
+                    fused(load_some(x + (l + z) * ldx, which), splat(w->y[(l + z) * w->y_k]), s[z]);
+            UNROLLED for (int z = 0; z < DUO_CHAINS - 1; z++) if (l + z < end) s[z] =
+                fused(load_some(x + (l + z) * ldx, which), splat(w->y[(l + z) * w->y_k]), s[z]);
             const vec sum = add_chain_vectors(s);
             total = first == 0 ? sum : plus(total, sum);
         }
@@ -889,6 +980,18 @@ INLINE void sum_elements(const int rows, const int columns, const float *x, int6
     }
 }
 
+/* Adds to chains in memory: chain[(i + j step) DUO_CHAINS]. */
+INLINE void add_block(const int rows, const int columns, const float *x, int64_t ldx,
+                      const float *y, int64_t ldy, int64_t k, number *chain, int64_t step)
+{
+    vec8 s[16];
+    UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int j = 0; j < columns; j++)
+        s[i * columns + j] = load_number8(chain + (i + j * step) * DUO_CHAINS);
+    add_to_chains(rows, columns, x, ldx, y, ldy, k, s);
+    UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int j = 0; j < columns; j++)
+        store_number8(chain + (i + j * step) * DUO_CHAINS, s[i * columns + j]);
+}
+
 /* One column of Y, X's rows contiguous. */
 NOINLINE void vector_by_rows(const view *w)
 {
@@ -946,72 +1049,61 @@ NOINLINE number one_element(const float *x, const float *y, int64_t k)
     return total;
 }
 
-/* One segment of few elements, A's rows and B's columns contiguous: sum[i + j m]. */
-static void sum_few_elements(int64_t m, int64_t n, const float *x, int64_t ldx, const float *y,
-                             int64_t ldy, int64_t k, number *sum)
+/* Adds `k` steps to the chains of few elements: chain[(i + j m) DUO_CHAINS]. */
+static void add_to_few(int64_t m, int64_t n, const float *x, int64_t ldx, const float *y,
+                       int64_t ldy, int64_t k, number *chain)
 {
-#define SUM(r, c)                                                                                  \
+#define ADD(r, c)                                                                                  \
     case 4 * r + c:                                                                                \
-        sum_elements(r, c, x + i * ldx, ldx, y + j * ldy, ldy, k, sum + i + j * m, m);             \
+        add_block(r, c, x + i * ldx, ldx, y + j * ldy, ldy, k, chain + (i + j * m) * DUO_CHAINS,   \
+                  m);                                                                              \
         break;
     for (int64_t i = 0, rows; i < m; i += rows) {
         rows = m - i >= 2 ? 2 : 1;
         for (int64_t j = 0, columns; j < n; j += columns) {
             columns = smaller(n - j, 4);
             switch (4 * rows + columns) {
-                SUM(1, 1)
-                SUM(1, 2)
-                SUM(1, 3)
-                SUM(1, 4)
-                SUM(2, 1)
-                SUM(2, 2)
-                SUM(2, 3)
-                SUM(2, 4)
+                ADD(1, 1)
+                ADD(1, 2)
+                ADD(1, 3)
+                ADD(1, 4)
+                ADD(2, 1)
+                ADD(2, 2)
+                ADD(2, 3)
+                ADD(2, 4)
             }
         }
     }
-#undef SUM
+#undef ADD
 }
 
-/* Few elements. If A's rows or B's columns are not contiguous in k, a part of them is copied; all
- * chains are then carried on through memory. */
+/* Few elements. If A's rows or B's columns are not contiguous in k, a part of them is copied. */
 NOINLINE void few_elements(const duo_product *p)
 {
-    number total[DUO_FEW], sum[DUO_FEW];
-    float a[DUO_FEW * 128], b[DUO_FEW * 128];
-    const int64_t a_row = p->transa ? p->lda : 1, a_k = p->transa ? 1 : p->lda;
-    const int64_t b_k = p->transb ? p->ldb : 1, b_column = p->transb ? 1 : p->ldb;
-    const int64_t area = p->m * p->n;
-    if (area == 1 && a_k == 1 && b_k == 1) {
+    enum { PART = 128 };
+    const bool a_along_k = p->transa, b_along_k = !p->transb;
+    const int64_t area = p->m * p->n, most = a_along_k && b_along_k ? CHAIN : PART;
+    number total[DUO_FEW], chain[DUO_FEW * DUO_CHAINS];
+    float a[DUO_FEW * PART], b[DUO_FEW * PART];
+    if (area == 1 && (a_along_k || p->lda == 1) && (b_along_k || p->ldb == 1)) {
         end_element(p, one_element(p->a, p->b, p->k), p->c);
         return;
     }
     for (int64_t first = 0; first < p->k; first += CHAIN) {
-        const int64_t k = smaller(p->k - first, CHAIN);
-        const float *const x = p->a + first * a_k, *const y = p->b + first * b_k;
-        if (a_k == 1 && b_k == 1) {
-            sum_few_elements(p->m, p->n, x, a_row, y, b_column, k, sum);
-        } else {
-            number chain[DUO_FEW * DUO_CHAINS] = {0};
-            for (int64_t l0 = 0; l0 < k; l0 += 128) {
-                const int64_t steps = smaller(k - l0, 128);
-                for (int64_t l = 0; l < steps; l++) {
-                    for (int64_t i = 0; i < p->m; i++)
-                        a[i * 128 + l] = x[i * a_row + (l0 + l) * a_k];
-                    for (int64_t j = 0; j < p->n; j++)
-                        b[j * 128 + l] = y[j * b_column + (l0 + l) * b_k];
-                }
-                for (int64_t i = 0; i < p->m; i++)
-                    for (int64_t j = 0; j < p->n; j++) {
-                        number *const c = chain + (i + j * p->m) * DUO_CHAINS;
-                        vec8 s = load_number8(c);
-                        add_to_chains(1, 1, a + i * 128, 0, b + j * 128, 0, steps, &s);
-                        store_number8(c, s);
-                    }
-            }
-            for (int64_t e = 0; e < area; e++) sum[e] = add_chains(chain + e * DUO_CHAINS);
+        const int64_t end = smaller(p->k, first + CHAIN);
+        memset(chain, 0, (size_t)(area * DUO_CHAINS) * sizeof *chain);
+        for (int64_t l = first; l < end; l += most) {
+            const int64_t steps = smaller(end - l, most);
+            const float *x = p->a + l, *y = p->b + l;
+            if (!a_along_k) gather_rows(a, PART, p->a + l * p->lda, p->lda, p->m, steps), x = a;
+            if (!b_along_k) gather_rows(b, PART, p->b + l * p->ldb, p->ldb, p->n, steps), y = b;
+            add_to_few(p->m, p->n, x, a_along_k ? p->lda : PART, y, b_along_k ? p->ldb : PART,
+                       steps, chain);
         }
-        for (int64_t e = 0; e < area; e++) total[e] = first == 0 ? sum[e] : total[e] + sum[e];
+        for (int64_t e = 0; e < area; e++) {
+            const number sum = add_chains(chain + e * DUO_CHAINS);
+            total[e] = first == 0 ? sum : total[e] + sum;
+        }
     }
     for (int64_t j = 0; j < p->n; j++)
         for (int64_t i = 0; i < p->m; i++)
@@ -1025,8 +1117,12 @@ static void vector_product(const duo_product *p)
         few_elements(p);
         return;
     }
+    if (p->k <= DUO_CHAINS && p->n == 1 && !p->transa) {
+        few_steps(p);
+        return;
+    }
     const view w = p->n == 1 ? view_of(p) : transposed_view_of(p);
-    if (w.along_k ? p->k < 2 * DUO_CHAINS : w.m * p->k < 1 << 16)
+    if (w.along_k ? p->k < SHORT_ROW : w.m * p->k < 1 << 16)
         vector_in_registers(&w);
     else if (w.along_k)
         vector_by_rows(&w);
@@ -1037,16 +1133,18 @@ static void vector_product(const duo_product *p)
 /* ---- Which path ---- */
 
 /*
- * The most columns for which X is read once and not packed. If X does not fit the caches, there may
- * be more. If X's columns are contiguous and C is not transposed, there may be fewer: tiles are
- * faster then. Measured on a Zen 4 and a Xeon of 2023.
+ * The most columns for which X is read once and not packed. There are fewer if X fits the L2 cache
+ * with contiguous columns: tiles are faster then, the more so if C is not transposed. Measured with
+ * AVX2 on a Zen 3.
  */
 static int64_t most_columns(const view *w)
 {
-    const bool large = w->m * w->p->k > 1 << 18;
     if (w->p->k <= 16 || w->m < 4 * FULL) return 0;
-    return w->c_i == 1 && !w->along_k ? (large ? 4 : 2) : large ? 8 : 4;
+    if (w->along_k || w->m * w->p->k > 1 << 15) return 8;
+    return w->c_i == 1 ? 2 : 4;
 }
+
+enum { LARGE_C = 1 << 18 }; /* elements that do not fit the L2 cache */
 
 static void multiply(const duo_product *p)
 {
@@ -1058,7 +1156,7 @@ static void multiply(const duo_product *p)
         small(p);
         return;
     }
-    if (p->k <= 8 && !p->transa && p->m >= 4 * ROWS) {
+    if (p->k <= OUTER_STEPS && !p->transa && p->m >= 4 * ROWS && p->m * p->n > LARGE_C) {
         few_steps(p);
         return;
     }
