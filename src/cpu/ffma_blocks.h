@@ -1,0 +1,154 @@
+/*
+ * ffma_blocks.h - large products, in blocks that fit the caches.
+ *
+ * Rows of A that fit the L2 cache are multiplied by all columns of a panel of B, segment after
+ * segment of k. An operand is packed if it leaves the caches between its uses.
+ *
+ * Included by ffma_body.h.
+ */
+
+/* With few rows of C an element of B is used so seldom that columns of B are read where they are.
+ * But if they are a multiple of 1 KiB apart, all columns of a tile want the same lines of the L1
+ * cache, which has room for eight. */
+static bool packs_b(const duo_product *p)
+{
+    const bool collides = !p->transb && p->ldb % 256 == 0;
+    if (!p->transb && p->m <= UNPACKED_ROWS && !(collides && COLUMNS > 8)) return false;
+    return collides || p->n * smaller(p->k, CHAIN) > UNPACKED_B;
+}
+
+/* What all rows of a block have in common: columns [0, n) of p and of packed B, or B itself. */
+typedef struct block {
+    const duo_product *p;
+    const number *panel; /* op(B) packed; NULL: B is read where it is */
+    bool one_segment;    /* is only the current segment in the panel, not all? */
+    number *a;           /* memory for A, or NULL: A is read where it is */
+    number *total;       /* of every tile, or NULL: there is one segment */
+    int64_t width;       /* columns of a tile */
+} block;
+
+static void multiply_segment(const block *b, int64_t i0, int64_t rows, int64_t first)
+{
+    const duo_product *const p = b->p;
+    const int64_t k = smaller(p->k - first, CHAIN);
+    const packing form = (b->a != NULL ? A_PACKED : 0) | (b->panel != NULL ? B_PACKED : 0);
+    const float *const a = p->a + (p->transa ? i0 * p->lda + first : i0 + first * p->lda);
+    tile t = {.k = k,
+              .a_step = p->lda,
+              .b_step = p->transb ? p->ldb : 1,
+              .b_column = p->transb ? 1 : p->ldb,
+              .ldc = p->ldc,
+              .alpha = p->alpha,
+              .beta = p->beta,
+              .total = b->total,
+              .adds = first > 0,
+              .ends = first + k == p->k};
+    if (b->a != NULL) pack_a(b->a, a, p->lda, p->transa, rows, k);
+    for (int64_t j = 0; j < p->n; j += b->width) {
+        const int columns = (int)smaller(p->n - j, b->width);
+        if (b->panel != NULL)
+            t.packed_b = b->panel + (b->one_segment ? 0 : first * p->n) + j * k;
+        else
+            t.b = p->b + first * t.b_step + j * t.b_column;
+        for (int64_t i = 0; i < rows; i += t.rows) {
+            t.rows = rows_of_tile(rows - i);
+            t.c = p->c + i0 + i + j * p->ldc;
+            if (b->a != NULL) {
+                t.packed_a = b->a + i * k;
+                t.a_step = t.rows > FULL ? ROWS : FULL;
+            } else {
+                t.a = a + i;
+            }
+            run_kernel(&t, columns, form);
+            if (t.total != NULL) t.total += ROWS * columns;
+        }
+    }
+}
+
+/* All rows of C, in blocks of rows. */
+static void multiply_rows(const block *b)
+{
+    for (int64_t i = 0; i < b->p->m; i += BLOCK_ROWS)
+        for (int64_t first = 0; first == 0 || first < b->p->k; first += CHAIN)
+            multiply_segment(b, i, smaller(b->p->m - i, BLOCK_ROWS), first);
+}
+
+/* Numbers of memory for a block's A, and for its totals of n columns. The last rows may be two
+ * tiles. */
+static int64_t a_numbers(const duo_product *p)
+{
+    return (smaller(p->m, BLOCK_ROWS) / ROWS + 1) * ROWS * smaller(p->k, CHAIN);
+}
+
+static int64_t total_numbers(const duo_product *p, int64_t n)
+{
+    return p->k > CHAIN ? (smaller(p->m, BLOCK_ROWS) / ROWS + 2) * ROWS * n : 0;
+}
+
+static int64_t panel_numbers(int64_t n, int64_t k) { return n * k; }
+
+static void pack_segment(const duo_product *p, int64_t first, int64_t j, int64_t n, number *to)
+{
+    const int64_t k = smaller(p->k - first, CHAIN);
+    pack_b(to + j * k, p->b + (p->transb ? first * p->ldb + j : first + j * p->ldb), p->ldb,
+           p->transb, n, k, even_columns(p->n));
+}
+
+static void pack_panel(const duo_product *p, int64_t first, int64_t j, int64_t n, void *panel)
+{
+    pack_segment(p, first, j, n, (number *)panel + first * p->n);
+}
+
+static bool multiply_panel(const duo_product *p, const void *panel)
+{
+    const int64_t a = a_numbers(p), total = total_numbers(p, p->n);
+    number *const memory = duo_scratch_take((size_t)(a + total) * sizeof(number));
+    if (memory == NULL) return false;
+    multiply_rows(&(block){.p = p,
+                           .panel = panel,
+                           .a = memory,
+                           .total = total > 0 ? memory + a : NULL,
+                           .width = even_columns(p->n)});
+    duo_scratch_give(memory);
+    return true;
+}
+
+/*
+ * A product that is packed as far as that pays, some columns of C at a time, so that their panel of
+ * B stays in a cache. If there is one block of rows the panel has one segment, else all.
+ */
+static bool multiply_blocks(const duo_product *p)
+{
+    enum { LEAST = 8 * COLUMNS, MOST = 4080 / sizeof(number) / COLUMNS * COLUMNS };
+    const bool one_segment = p->m <= BLOCK_ROWS;
+    const int64_t steps = smaller(p->k, CHAIN), deep = one_segment ? steps : p->k;
+    const int64_t fit = PANEL_BYTES / (int64_t)sizeof(number) / deep / COLUMNS * COLUMNS;
+    const int64_t columns = smaller(p->n, fit < LEAST ? LEAST : smaller(fit, MOST));
+    const bool packs = packs_b(p);
+    const bool packs_a = p->transa || smaller(p->m, BLOCK_ROWS) * steps > UNPACKED_A;
+    const int64_t total = total_numbers(p, columns), a = packs_a ? a_numbers(p) : 0;
+    const int64_t panel = packs ? columns * deep : 0;
+    number *memory = NULL;
+    if (total + a + panel > 0) {
+        memory = duo_scratch_take((size_t)(total + a + panel) * sizeof(number));
+        if (memory == NULL) return false;
+    }
+    for (int64_t j = 0; j < p->n; j += columns) {
+        const duo_product part = duo_product_tile(p, 0, p->m, j, smaller(p->n - j, columns));
+        number *const packed = packs ? memory + total + a : NULL;
+        const block b = {.p = &part,
+                         .panel = packed,
+                         .one_segment = one_segment,
+                         .a = packs_a ? memory + total : NULL,
+                         .total = total > 0 ? memory : NULL,
+                         .width = even_columns(part.n)};
+        for (int64_t first = 0; first < p->k; first += CHAIN) {
+            if (packs)
+                pack_segment(&part, first, 0, part.n, packed + (one_segment ? 0 : first * part.n));
+            if (one_segment) multiply_segment(&b, 0, part.m, first);
+        }
+        if (!one_segment) multiply_rows(&b);
+    }
+    duo_scratch_give(memory);
+    return true;
+}

@@ -1,0 +1,104 @@
+/*
+ * ffma_elements.h - vector products with few elements and a long k. A vector has the chains of an
+ * element, and the elements of a block hide each other's latency.
+ *
+ * Included by ffma_body.h.
+ */
+
+/* Adds to chains in memory: chain[(i + j step) DUO_CHAINS]. */
+INLINE void add_block(const int rows, const int columns, const float *x, int64_t ldx,
+                      const float *y, int64_t ldy, int64_t k, number *chain, int64_t step)
+{
+    vec8 s[16];
+    UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int j = 0; j < columns; j++)
+        s[i * columns + j] = load_number8(chain + (i + j * step) * DUO_CHAINS);
+    add_to_chains(rows, columns, x, ldx, y, ldy, k, s);
+    UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int j = 0; j < columns; j++)
+        store_number8(chain + (i + j * step) * DUO_CHAINS, s[i * columns + j]);
+}
+
+/* One element: four segments at a time hide each other's latency. */
+NOINLINE number one_element(const float *x, const float *y, int64_t k)
+{
+    number total = 0.0f, sum[4];
+    int64_t l = 0;
+    for (; l + 4 * CHAIN <= k; l += 4 * CHAIN) {
+        vec8 s[4];
+        UNROLLED for (int q = 0; q < 4; q++) s[q] = zero8();
+        for (int64_t z = l; z < l + CHAIN; z += DUO_CHAINS)
+            UNROLLED for (int q = 0; q < 4; q++) s[q] =
+                fused8(load8(x + z + q * CHAIN), load8(y + z + q * CHAIN), s[q]);
+        for (int q = 0; q < 4; q++) {
+            number chain[DUO_CHAINS];
+            store_number8(chain, s[q]);
+            sum[q] = add_chains(chain);
+        }
+        for (int q = 0; q < 4; q++) total = l == 0 && q == 0 ? sum[q] : total + sum[q];
+    }
+    for (; l < k; l += CHAIN) {
+        sum_elements(1, 1, x + l, 0, y + l, 0, smaller(k - l, CHAIN), sum, 0);
+        total = l == 0 ? sum[0] : total + sum[0];
+    }
+    return total;
+}
+
+/* Adds `k` steps to the chains of few elements: chain[(i + j m) DUO_CHAINS]. */
+static void add_to_few(int64_t m, int64_t n, const float *x, int64_t ldx, const float *y,
+                       int64_t ldy, int64_t k, number *chain)
+{
+#define ADD(r, c)                                                                                  \
+    case 4 * r + c:                                                                                \
+        add_block(r, c, x + i * ldx, ldx, y + j * ldy, ldy, k, chain + (i + j * m) * DUO_CHAINS,   \
+                  m);                                                                              \
+        break;
+    for (int64_t i = 0, rows; i < m; i += rows) {
+        rows = m - i >= 2 ? 2 : 1;
+        for (int64_t j = 0, columns; j < n; j += columns) {
+            columns = smaller(n - j, 4);
+            switch (4 * rows + columns) {
+                ADD(1, 1)
+                ADD(1, 2)
+                ADD(1, 3)
+                ADD(1, 4)
+                ADD(2, 1)
+                ADD(2, 2)
+                ADD(2, 3)
+                ADD(2, 4)
+            }
+        }
+    }
+#undef ADD
+}
+
+/* Few elements. If A's rows or B's columns are not contiguous in k, a part of them is copied. */
+NOINLINE void few_elements(const duo_product *p)
+{
+    enum { PART = 128 };
+    const bool a_along_k = p->transa, b_along_k = !p->transb;
+    const int64_t area = p->m * p->n, most = a_along_k && b_along_k ? CHAIN : PART;
+    number total[DUO_FEW], chain[DUO_FEW * DUO_CHAINS];
+    float a[DUO_FEW * PART], b[DUO_FEW * PART];
+    if (area == 1 && (a_along_k || p->lda == 1) && (b_along_k || p->ldb == 1)) {
+        end_element(p, one_element(p->a, p->b, p->k), p->c);
+        return;
+    }
+    for (int64_t first = 0; first < p->k; first += CHAIN) {
+        const int64_t end = smaller(p->k, first + CHAIN);
+        memset(chain, 0, (size_t)(area * DUO_CHAINS) * sizeof *chain);
+        for (int64_t l = first; l < end; l += most) {
+            const int64_t steps = smaller(end - l, most);
+            const float *x = p->a + l, *y = p->b + l;
+            if (!a_along_k) gather_rows(a, PART, p->a + l * p->lda, p->lda, p->m, steps), x = a;
+            if (!b_along_k) gather_rows(b, PART, p->b + l * p->ldb, p->ldb, p->n, steps), y = b;
+            add_to_few(p->m, p->n, x, a_along_k ? p->lda : PART, y, b_along_k ? p->ldb : PART,
+                       steps, chain);
+        }
+        for (int64_t e = 0; e < area; e++) {
+            const number sum = add_chains(chain + e * DUO_CHAINS);
+            total[e] = first == 0 ? sum : total[e] + sum;
+        }
+    }
+    for (int64_t j = 0; j < p->n; j++)
+        for (int64_t i = 0; i < p->m; i++)
+            end_element(p, total[i + j * p->m], p->c + i + j * p->ldc);
+}

@@ -1,0 +1,133 @@
+/*
+ * ffma_tile.h - a tile of C in registers, and how an element of C ends.
+ *
+ * A tile has up to 2 FULL rows and COLUMNS columns. Its sums stay in registers for a segment of k.
+ * Each number of columns, of vectors of rows, and each form of the operands has a kernel of its
+ * own (ffma_micro.h).
+ *
+ * Included by ffma_body.h.
+ */
+
+typedef enum packing { NONE_PACKED, A_PACKED, B_PACKED, BOTH_PACKED } packing;
+
+typedef struct tile {
+    int64_t k;
+    const float *a, *b; /* or, packed, */
+    const number *packed_a, *packed_b;
+    int64_t a_step, b_step, b_column; /* from one step of k to the next, from column to column */
+    float *c;
+    int64_t ldc;
+    float alpha, beta;
+    number *total; /* of the segments so far: the tile's vectors, column by column */
+    int rows;
+    bool adds, ends; /* are there earlier segments; is this the last one? */
+} tile;
+
+#if HALF != FULL
+#define WIDTH HALF
+#include "cpu/ffma_micro.h"
+#undef WIDTH
+#endif
+#define WIDTH FULL
+#include "cpu/ffma_micro.h"
+
+typedef void kernel(const tile *);
+
+/* Kernels for one number of columns: up to HALF, FULL and 2 FULL rows; for each form. */
+#define KERNEL(rows, width, count, columns, form)                                                  \
+    static void kernel_##rows##_##columns##_##form(const tile *t)                                  \
+    {                                                                                              \
+        JOIN(micro, width)(count, columns, form, t);                                               \
+    }
+#define EACH_FORM(rows, width, count, columns)                                                     \
+    KERNEL(rows, width, count, columns, NONE_PACKED)                                               \
+    KERNEL(rows, width, count, columns, A_PACKED)                                                  \
+    KERNEL(rows, width, count, columns, B_PACKED)                                                  \
+    KERNEL(rows, width, count, columns, BOTH_PACKED)
+#if HALF != FULL
+#define HALF_KERNELS(columns) EACH_FORM(half, HALF, 1, columns)
+#define HALF_NAMES(columns)   NAME_FORMS(half, columns)
+#else /* vectors_of never asks for them */
+#define HALF_KERNELS(columns)
+#define HALF_NAMES(columns)                                                                        \
+    {                                                                                              \
+        NULL, NULL, NULL, NULL                                                                     \
+    }
+#endif
+#define KERNELS(columns)                                                                           \
+    HALF_KERNELS(columns)                                                                          \
+    EACH_FORM(one, FULL, 1, columns)                                                               \
+    EACH_FORM(two, FULL, 2, columns)
+#define NAME_FORMS(rows, columns)                                                                  \
+    {                                                                                              \
+        kernel_##rows##_##columns##_NONE_PACKED, kernel_##rows##_##columns##_A_PACKED,             \
+            kernel_##rows##_##columns##_B_PACKED, kernel_##rows##_##columns##_BOTH_PACKED          \
+    }
+#define NAMES(columns) {HALF_NAMES(columns), NAME_FORMS(one, columns), NAME_FORMS(two, columns)},
+#if COLUMNS == 12
+#define EACH_COLUMNS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
+#elif COLUMNS == 6
+#define EACH_COLUMNS(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#endif
+EACH_COLUMNS(KERNELS)
+
+/* By columns - 1, by rows (vectors_of), by form. */
+static kernel *const kernels[COLUMNS][3][4] = {EACH_COLUMNS(NAMES)};
+
+INLINE int vectors_of(int rows) { return rows > FULL ? 2 : rows > HALF || HALF == FULL ? 1 : 0; }
+
+INLINE void run_kernel(const tile *t, int columns, packing form)
+{
+    kernels[columns - 1][vectors_of(t->rows)][form](t);
+}
+
+/* How many of the `left` rows the next tile has: 17 to 24 of AVX-512's go as 16 and 1 to 8. */
+INLINE int rows_of_tile(int64_t left)
+{
+    return (int)(left >= ROWS ? ROWS : left > FULL && left <= FULL + HALF ? FULL : left);
+}
+
+/* Columns of each tile but the last: as even as possible. */
+INLINE int64_t even_columns(int64_t n)
+{
+    const int64_t tiles = (n + COLUMNS - 1) / COLUMNS;
+    return tiles > 0 ? (n + tiles - 1) / tiles : 1;
+}
+
+INLINE void end_element(const duo_product *p, number sum, float *c)
+{
+    const number alpha = p->alpha, beta = p->beta;
+    *c = (float)(p->beta == 0.0f ? alpha * sum : blend(alpha, sum, beta * *c));
+}
+
+INLINE void end_vector(const duo_product *p, vec sum, float *c, mask which)
+{
+    const vec alpha = splat(p->alpha);
+    store_some(c, which,
+               p->beta == 0.0f
+                   ? times(alpha, sum)
+                   : blend_vector(alpha, sum, times(splat(p->beta), load_some(c, which))));
+}
+
+/* Ends a vector of C's elements that are `step` apart. */
+INLINE void end_elements(const duo_product *p, vec sum, float *c, int64_t step, int64_t count)
+{
+    number element[FULL];
+    if (step == 1) {
+        end_vector(p, sum, c, some(count));
+        return;
+    }
+    store_number(element, sum);
+    for (int64_t i = 0; i < count && i < FULL; i++) end_element(p, element[i], &c[i * step]);
+}
+
+/* The sum of the chains, by halves. */
+INLINE number add_chains(const number x[DUO_CHAINS])
+{
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+INLINE vec add_chain_vectors(const vec *s)
+{
+    return plus(plus(plus(s[0], s[4]), plus(s[2], s[6])), plus(plus(s[1], s[5]), plus(s[3], s[7])));
+}

@@ -1,0 +1,178 @@
+/*
+ * ffma_vectors.h - vector products with one column or one row: DUO_CHAINS chains an element.
+ *
+ * If X's rows are contiguous, a vector has the chains of an element. If its columns are, a vector
+ * has elements, and there is one for each chain.
+ *
+ * Included by ffma_body.h.
+ */
+
+/* Rows of k steps, side by side: to[i step + l] := p[i + l ld]. */
+static void gather_rows(float *to, int64_t step, const float *p, int64_t ld, int64_t rows,
+                        int64_t k)
+{
+    int64_t i = 0;
+    for (; i + 4 <= rows; i += 4)
+        for (int64_t l = 0; l < k; l++)
+            UNROLLED for (int z = 0; z < 4; z++) to[(i + z) * step + l] = p[i + z + l * ld];
+    for (; i < rows; i++)
+        for (int64_t l = 0; l < k; l++) to[i * step + l] = p[i + l * ld];
+}
+
+/* One column of Y. The chains of a vector of rows stay in registers: for an X in the caches with
+ * contiguous columns, and for one with rows so short that they are transposed. */
+enum { SHORT_ROW = 2 * DUO_CHAINS };
+
+NOINLINE void vector_in_registers(const view *w)
+{
+    const duo_product *const p = w->p;
+    float transposed[SHORT_ROW * FULL];
+    const int64_t ldx = w->along_k ? FULL : w->ldx;
+    for (int64_t i = 0; i < w->m; i += FULL) {
+        const int64_t rows = smaller(w->m - i, FULL);
+        const mask which = some(rows);
+        vec total = zero();
+        if (w->along_k) gather_rows(transposed, FULL, w->x + i * w->ldx, w->ldx, p->k, rows);
+        const float *const x = w->along_k ? transposed : w->x + i;
+        for (int64_t first = 0; first < p->k; first += CHAIN) {
+            const int64_t end = smaller(p->k, first + CHAIN);
+            vec s[DUO_CHAINS];
+            UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] = zero();
+            int64_t l = first;
+            for (; l + DUO_CHAINS <= end; l += DUO_CHAINS)
+                UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] =
+                    fused(load_some(x + (l + z) * ldx, which), splat(w->y[(l + z) * w->y_k]), s[z]);
+            UNROLLED for (int z = 0; z < DUO_CHAINS - 1; z++) if (l + z < end) s[z] =
+                fused(load_some(x + (l + z) * ldx, which), splat(w->y[(l + z) * w->y_k]), s[z]);
+            const vec sum = add_chain_vectors(s);
+            total = first == 0 ? sum : plus(total, sum);
+        }
+        end_elements(p, total, w->c + i * w->c_i, w->c_i, rows);
+    }
+}
+
+/* One column of Y, X's columns contiguous. The chains of a strip of rows stay in the L1 cache; two
+ * times as many columns of X as chains are read at a time. */
+NOINLINE void vector_by_columns(const view *w)
+{
+    enum { CHAINS = DUO_CHAINS, ROWS_OF_STRIP = 16384 / sizeof(number) / DUO_CHAINS };
+    const duo_product *const p = w->p;
+    number chain[ROWS_OF_STRIP * CHAINS], total[ROWS_OF_STRIP];
+    for (int64_t i0 = 0; i0 < w->m; i0 += ROWS_OF_STRIP) {
+        const int64_t rows = smaller(w->m - i0, ROWS_OF_STRIP);
+        const int64_t vectors = (rows + FULL - 1) / FULL;
+        for (int64_t first = 0; first < p->k; first += CHAIN) {
+            const int64_t end = smaller(p->k, first + CHAIN);
+            memset(chain, 0, (size_t)vectors * FULL * CHAINS * sizeof *chain);
+            int64_t l = first;
+            for (; l + 2 * CHAINS <= end; l += 2 * CHAINS) {
+                const float *const x = w->x + i0 + l * w->ldx, *const y = w->y + l * w->y_k;
+                for (int64_t v = 0; v < vectors; v++) {
+                    const mask which = some(rows - v * FULL);
+                    UNROLLED for (int z = 0; z < CHAINS; z++)
+                    {
+                        number *const s = chain + (v * CHAINS + z) * FULL;
+                        const float *const xz = x + v * FULL + z * w->ldx;
+                        const vec half =
+                            fused(load_some(xz, which), splat(y[z * w->y_k]), load_number(s));
+                        store_number(s, fused(load_some(xz + CHAINS * w->ldx, which),
+                                              splat(y[(z + CHAINS) * w->y_k]), half));
+                    }
+                }
+            }
+            for (; l < end; l++)
+                for (int64_t v = 0; v < vectors; v++) {
+                    number *const s = chain + (v * CHAINS + l % CHAINS) * FULL;
+                    const vec x =
+                        load_some(w->x + i0 + v * FULL + l * w->ldx, some(rows - v * FULL));
+                    store_number(s, fused(x, splat(w->y[l * w->y_k]), load_number(s)));
+                }
+            for (int64_t v = 0; v < vectors; v++) {
+                vec s[CHAINS];
+                UNROLLED for (int z = 0; z < CHAINS; z++) s[z] =
+                    load_number(chain + (v * CHAINS + z) * FULL);
+                const vec sum = add_chain_vectors(s);
+                store_number(total + v * FULL,
+                             first == 0 ? sum : plus(load_number(total + v * FULL), sum));
+            }
+        }
+        for (int64_t v = 0; v < vectors; v++)
+            end_elements(p, load_number(total + v * FULL), w->c + (i0 + v * FULL) * w->c_i, w->c_i,
+                         rows - v * FULL);
+    }
+}
+
+/* Adds `k` steps, contiguous in both, to the chains of rows x columns elements: their chains hide
+ * each other's latency. */
+INLINE void add_to_chains(const int rows, const int columns, const float *x, int64_t ldx,
+                          const float *y, int64_t ldy, int64_t k, vec8 *s)
+{
+    int64_t l = 0;
+    for (; l + DUO_CHAINS <= k; l += DUO_CHAINS) {
+        vec8 factor[4];
+        UNROLLED for (int j = 0; j < columns; j++) factor[j] = load8(y + j * ldy + l);
+        UNROLLED for (int i = 0; i < rows; i++)
+        {
+            const vec8 xi = load8(x + i * ldx + l);
+            UNROLLED for (int j = 0; j < columns; j++) s[i * columns + j] =
+                fused8(xi, factor[j], s[i * columns + j]);
+        }
+    }
+    if (l == k) return;
+    /* Of the other chains nothing changes: they get + 0 * 0. */
+    vec8 factor[4];
+    UNROLLED for (int j = 0; j < columns; j++) factor[j] = first8(y + j * ldy + l, k - l);
+    UNROLLED for (int i = 0; i < rows; i++)
+    {
+        const vec8 xi = first8(x + i * ldx + l, k - l);
+        UNROLLED for (int j = 0; j < columns; j++) s[i * columns + j] =
+            fused8(xi, factor[j], s[i * columns + j]);
+    }
+}
+
+/* The sums of a segment of rows x columns elements: sum[i * step + j * step_j]. */
+INLINE void sum_elements(const int rows, const int columns, const float *x, int64_t ldx,
+                         const float *y, int64_t ldy, int64_t k, number *sum, int64_t step_j)
+{
+    vec8 s[16];
+    number chain[DUO_CHAINS];
+    UNROLLED for (int e = 0; e < rows * columns; e++) s[e] = zero8();
+    add_to_chains(rows, columns, x, ldx, y, ldy, k, s);
+    UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int j = 0; j < columns; j++)
+    {
+        store_number8(chain, s[i * columns + j]);
+        sum[i + j * step_j] = add_chains(chain);
+    }
+}
+
+/* One column of Y, X's rows contiguous. */
+NOINLINE void vector_by_rows(const view *w)
+{
+    enum { ROWS_OF_STRIP = 256 };
+    const duo_product *const p = w->p;
+    float copy[CHAIN];
+    number total[ROWS_OF_STRIP], sum[8];
+    for (int64_t i0 = 0; i0 < w->m; i0 += ROWS_OF_STRIP) {
+        const int64_t rows = smaller(w->m - i0, ROWS_OF_STRIP);
+        for (int64_t first = 0; first < p->k; first += CHAIN) {
+            const int64_t k = smaller(p->k - first, CHAIN);
+            const float *const x = w->x + i0 * w->ldx + first, *y = w->y + first * w->y_k;
+            if (w->y_k != 1) {
+                for (int64_t l = 0; l < k; l++) copy[l] = y[l * w->y_k];
+                y = copy;
+            }
+            for (int64_t i = 0, here; i < rows; i += here) {
+                here = rows - i >= 8 ? 8 : rows - i >= 4 ? 4 : 1;
+                if (here == 8)
+                    sum_elements(8, 1, x + i * w->ldx, w->ldx, y, 0, k, sum, 0);
+                else if (here == 4)
+                    sum_elements(4, 1, x + i * w->ldx, w->ldx, y, 0, k, sum, 0);
+                else
+                    sum_elements(1, 1, x + i * w->ldx, w->ldx, y, 0, k, sum, 0);
+                for (int64_t q = 0; q < here; q++)
+                    total[i + q] = first == 0 ? sum[q] : total[i + q] + sum[q];
+            }
+        }
+        for (int64_t i = 0; i < rows; i++) end_element(p, total[i], w->c + (i0 + i) * w->c_i);
+    }
+}
