@@ -2,7 +2,7 @@
 
 add_library(duoblas_reference STATIC ${duo_reference_sources})
 target_include_directories(duoblas_reference PUBLIC "${PROJECT_SOURCE_DIR}")
-target_link_libraries(duoblas_reference PUBLIC duoblas_build)
+target_link_libraries(duoblas_reference PUBLIC duoblas_build OpenMP::OpenMP_C)
 
 # All of the tool except main.c: tests link the parts that they need.
 add_library(duoblas_tool_parts STATIC ${duo_tool_sources})

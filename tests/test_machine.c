@@ -19,6 +19,7 @@
 #include "gpu/backend/devices.h"
 #include "host/fork.h"
 #include "host/machine.h"
+#include "host/openmp.h"
 #include "sim/sim.h"
 #include "support/child.h"
 #include "support/folder.h"
@@ -342,7 +343,7 @@ static void affinity_changes(void)
 static void *affinity_here(void *count)
 {
     cpu_set_t mask;
-    duo_machine_unbind();
+    duo_openmp_unbind();
     *(int *)count = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : -1;
     return count;
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -90,6 +89,7 @@ int duo_quota_cpus(const char *root)
 #endif
 
 #include "host/fork.h"
+#include "host/openmp.h"
 
 static char cpu_name[96], cpu_id[64];
 static int processors; /* of the process at first */
@@ -204,7 +204,7 @@ static void look(void)
      * places. But the calling thread may have an affinity of its own: then the first thread's
      * affinity counts. */
     cpu_set_t first;
-    processors = omp_get_num_procs();
+    processors = duo_openmp_processors();
     if (sched_getaffinity(getpid(), sizeof first, &first) == 0 && CPU_COUNT(&first) > processors)
         processors = CPU_COUNT(&first);
     /* From the environment, for the whole process: OpenMP's setting belongs to the calling
@@ -249,7 +249,7 @@ static int processors_now(int64_t now)
         int processors;
     } said;
     if (now >= said.until_ns) {
-        said.processors = omp_get_num_procs(); /* by affinity and OpenMP's places */
+        said.processors = duo_openmp_processors(); /* by affinity and OpenMP's places */
         said.until_ns = now + kProcessorsNs;
     }
     return said.processors;
@@ -277,31 +277,15 @@ int duo_machine_threads(void) { return threads_at(coarse_ns()); }
 int duo_machine_threads_now(void)
 {
     const int64_t now = coarse_ns();
-    const int ours = threads_at(now), theirs = omp_get_max_threads(), here = processors_now(now);
+    const int ours = threads_at(now), theirs = duo_openmp_max_threads(), here = processors_now(now);
     const int most = ours < theirs ? ours : theirs;
     return here < processors && here < most ? here : most;
 }
 
 int duo_machine_threads_for(int asked)
 {
-    if (duo_forked() || omp_in_parallel()) return 1;
+    if (duo_forked() || duo_openmp_in_parallel()) return 1;
     return asked > 0 ? asked : duo_machine_threads_now();
-}
-
-void duo_machine_unbind(void)
-{
-    cpu_set_t mask;
-    if (pthread_getaffinity_np(pthread_self(), sizeof mask, &mask) != 0) return;
-    if (CPU_COUNT(&mask) >= omp_get_num_procs()) return;
-    CPU_ZERO(&mask);
-    for (int place = 0; place < omp_get_num_places(); place++) {
-        int processor[CPU_SETSIZE];
-        const int count = omp_get_place_num_procs(place);
-        if (count < 0 || count > CPU_SETSIZE) return;
-        omp_get_place_proc_ids(place, processor);
-        for (int i = 0; i < count; i++) CPU_SET(processor[i], &mask);
-    }
-    if (CPU_COUNT(&mask) > 0) (void)pthread_setaffinity_np(pthread_self(), sizeof mask, &mask);
 }
 
 size_t duo_machine_cache_bytes(void)

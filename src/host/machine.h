@@ -21,10 +21,6 @@ int duo_machine_threads_now(void);
  * answer is 1 in a child process. It is also 1 in an OpenMP parallel region: the region's other
  * threads are at work already. */
 int duo_machine_threads_for(int asked);
-/* Lets the calling thread run on all processors of OpenMP's places. A new thread inherits the
- * binding of its maker to one place. */
-void duo_machine_unbind(void);
-
 /* The CPUs that a container's quota allows, rounded up; 0: there is no quota. root: "", or a folder
  * that stands for / in tests. */
 int duo_quota_cpus(const char *root);

@@ -42,7 +42,7 @@
 #include "host/float_mode.h"
 #include "host/fork.h"
 #include "host/lock.h"
-#include "host/machine.h"
+#include "host/openmp.h"
 #include "host/processor.h"
 
 enum {
@@ -316,7 +316,7 @@ static void *helper_body(void *argument)
     helper *const self = &helper_of[number];
     crowd met = {.until_ns = INT64_MIN / 2};
     (void)prctl(PR_SET_NAME, "duoblas");
-    duo_machine_unbind();
+    duo_openmp_unbind();
     duo_processor_take_short_turns();
     atomic_store_explicit(&self->thread, (int)gettid(), memory_order_relaxed);
     for (;;) {

@@ -5,6 +5,7 @@
  *   two_openmps alone      calls from one thread, and in a child; one thread makes no others
  *   two_openmps region     calls from all threads of a parallel region; no more threads than these
  *   two_openmps runtimes   prints which runtimes are in the process
+ *   two_openmps processors=N   does OpenMP know of N processors?
  *
  * Compiled with -DNATIVE it calls duo_sgemm and sets threads by duo_set_threads, else sgemm_.
  */
@@ -152,5 +153,6 @@ int main(int argc, char **argv)
     if (strcmp(task, "alone") == 0) return alone();
     if (strcmp(task, "region") == 0) return region();
     if (strcmp(task, "runtimes") == 0) return runtimes();
+    if (strncmp(task, "processors=", 11) == 0) return omp_get_num_procs() != atoi(task + 11);
     return 2;
 }

@@ -1,0 +1,102 @@
+/* openmp.c - OpenMP as the program has it (openmp.h). */
+#define _GNU_SOURCE
+#include "host/openmp.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+static const int64_t kLookAgainNs = 50000000; /* the program may load OpenMP later */
+
+/* Weak: there may be none. A program without a dynamic linker has them only so. */
+#define DECLARATION(result, name, parameters) extern __attribute__((weak)) result name parameters;
+DUO_OPENMP_FUNCTIONS(DECLARATION)
+
+static int64_t coarse_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Sets *function, a pointer to a function, to the program's `name`. */
+static bool find(const char *name, void *function)
+{
+    void *const found = dlsym(RTLD_DEFAULT, name);
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+static bool find_all(duo_openmp *r)
+{
+#define LOOK_UP(result, name, parameters)                                                          \
+    r->name = name;                                                                                \
+    if (r->name == NULL && !find(#name, &r->name)) return false;
+    DUO_OPENMP_FUNCTIONS(LOOK_UP)
+    Dl_info info;
+    void *code;
+    memcpy(&code, &r->GOMP_parallel, sizeof code);
+    /* Its functions stay in use, even if the program closes it. */
+    if (dladdr(code, &info) != 0)
+        (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    return true;
+}
+
+const duo_openmp *duo_openmp_get(void)
+{
+    enum { UNKNOWN, LOOKING, FOUND };
+    static atomic_int state;
+    static _Atomic int64_t look_ns;
+    static duo_openmp found;
+    int was = atomic_load_explicit(&state, memory_order_acquire);
+    if (was == FOUND) return &found;
+    const int64_t now = coarse_ns();
+    if (now < atomic_load_explicit(&look_ns, memory_order_relaxed)) return NULL;
+    if (was != UNKNOWN || !atomic_compare_exchange_strong(&state, &was, LOOKING)) return NULL;
+    const bool finds = find_all(&found);
+    atomic_store_explicit(&look_ns, now + kLookAgainNs, memory_order_relaxed);
+    atomic_store_explicit(&state, finds ? FOUND : UNKNOWN, memory_order_release);
+    return finds ? &found : NULL;
+}
+
+int duo_openmp_max_threads(void)
+{
+    const duo_openmp *const r = duo_openmp_get();
+    return r != NULL ? r->omp_get_max_threads() : INT_MAX;
+}
+
+bool duo_openmp_in_parallel(void)
+{
+    const duo_openmp *const r = duo_openmp_get();
+    return r != NULL && r->omp_in_parallel();
+}
+
+int duo_openmp_processors(void)
+{
+    const duo_openmp *const r = duo_openmp_get();
+    cpu_set_t own;
+    if (r != NULL) return r->omp_get_num_procs();
+    return sched_getaffinity(0, sizeof own, &own) == 0 ? CPU_COUNT(&own) : 1;
+}
+
+void duo_openmp_unbind(void)
+{
+    const duo_openmp *const r = duo_openmp_get();
+    cpu_set_t mask;
+    if (r == NULL || pthread_getaffinity_np(pthread_self(), sizeof mask, &mask) != 0) return;
+    if (CPU_COUNT(&mask) >= r->omp_get_num_procs()) return;
+    CPU_ZERO(&mask);
+    for (int place = 0; place < r->omp_get_num_places(); place++) {
+        int processor[CPU_SETSIZE];
+        const int count = r->omp_get_place_num_procs(place);
+        if (count < 0 || count > CPU_SETSIZE) return;
+        r->omp_get_place_proc_ids(place, processor);
+        for (int i = 0; i < count; i++) CPU_SET(processor[i], &mask);
+    }
+    if (CPU_COUNT(&mask) > 0) (void)pthread_setaffinity_np(pthread_self(), sizeof mask, &mask);
+}
