@@ -64,6 +64,10 @@ static inline float_mode float_mode_now(void)
 /* Sets the mode that float_mode_now returned on another thread. */
 static inline void float_mode_adopt(float_mode mode) { _mm_setcsr(mode); }
 
+/* The calling thread's mode, flags included, for float_mode_restore on the same thread. */
+static inline float_mode float_mode_save(void) { return _mm_getcsr(); }
+static inline void float_mode_restore(float_mode saved) { _mm_setcsr(saved); }
+
 #else
 
 #include <fenv.h>
@@ -99,6 +103,14 @@ static inline void float_mode_adopt(float_mode mode)
     fesetenv(&mode);
     feclearexcept(FE_ALL_EXCEPT);
 }
+
+static inline float_mode float_mode_save(void)
+{
+    float_mode mode;
+    fegetenv(&mode);
+    return mode;
+}
+static inline void float_mode_restore(float_mode saved) { fesetenv(&saved); }
 
 #endif
 

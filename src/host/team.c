@@ -11,9 +11,11 @@
  *          the job's number. So one compare-and-swap claims a piece, and a late helper sees that
  *          the job is another one. The piece function and its job are read only between a claim and
  *          the end of the piece; the caller waits for that end.
- * Helpers  They are POSIX threads and not a team of OpenMP: there a barrier waits for all members,
- *          surplus threads are ended and made again as teams change in size, and a thread that
- *          cannot be made ends the process.
+ * Helpers  They are POSIX threads. While the program's OpenMP threads run without work, a job is
+ *          theirs instead (openmp_threads.h). They are never the only helpers: OpenMP's regions
+ *          wait for all their threads, OpenMP ends surplus threads and makes them again as regions
+ *          change in size, and a thread that cannot be made ends the process. Helpers sleep at once
+ *          then: the processors are OpenMP's.
  * Waking   Waking takes 50 us. So an idle helper stays awake for a moment, and yields its processor
  *          again and again. A yield that returns late shows that other threads want the processor.
  *          Then the helper sleeps, and for a while goes to sleep right after each job: a thread in
@@ -28,13 +30,10 @@
 #include "host/team.h"
 
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,15 +41,18 @@
 #include "host/float_mode.h"
 #include "host/fork.h"
 #include "host/lock.h"
+#include "host/machine.h"
 #include "host/openmp.h"
+#include "host/openmp_threads.h"
 #include "host/processor.h"
+#include "host/stack.h"
+#include "host/thread.h"
 
 enum {
     SLOTS = 8,
-    LINE = 128,           /* bytes of two cache lines: processors fetch neighbours in pairs */
-    WAKES = 4,            /* helpers that a member wakes */
-    SPINS = 64,           /* looks at the bell between two yields */
-    STACK_BYTES = 2 << 20 /* of a helper */
+    LINE = 128, /* bytes of two cache lines: processors fetch neighbours in pairs */
+    WAKES = 4,  /* helpers that a member wakes */
+    SPINS = 64  /* looks at the bell between two yields */
 };
 
 /*
@@ -63,6 +65,7 @@ static const int64_t kLateNs = 200000;   /* a longer yield is late; interrupts a
  * each job for kShortCrowdNs. Each further late yield within kLongCrowdNs doubles that, up to
  * kLongCrowdNs. */
 static const int64_t kShortCrowdNs = 4000000, kLongCrowdNs = 128000000;
+static const int64_t kLongRunNs = 20000;    /* in a region: a run of which others may take pieces */
 static const int64_t kPoliteNs = 20000;     /* a caller that waits longer yields its processor */
 static const int64_t kRestNs = 20000000;    /* rest of a helper that kept a caller waiting */
 static const int64_t kRetryNs = 1000000000; /* from a failure to make a thread to a new try */
@@ -176,8 +179,10 @@ typedef struct helper {
 } helper;
 
 static helper helper_of[DUO_TEAM_MOST];
+static helper by_openmp; /* stands for any thread of the program's OpenMP */
 static atomic_int helpers;
 static _Alignas(LINE) atomic_uint bell; /* counts the jobs that were posted */
+static atomic_bool dismissed;           /* are helpers without work to sleep at once? */
 static int64_t refused_ns; /* when a thread could not be made, or 0; under DUO_LOCK_TEAM */
 
 static int64_t now_ns(void)
@@ -216,30 +221,40 @@ static void wake_others(head h, int member)
  * caller itself. */
 static void do_piece(const slot *s, int64_t number, helper *by)
 {
-    if (by != NULL) {
-        atomic_store_explicit(&by->in, s, memory_order_relaxed);
-        float_mode_adopt(s->mode);
-    }
+    const bool ours = by != NULL && by != &by_openmp;
+    if (ours) atomic_store_explicit(&by->in, s, memory_order_relaxed);
+    if (by != NULL) float_mode_adopt(s->mode);
     s->piece(s->job, s->first + number);
-    if (by != NULL) atomic_store_explicit(&by->in, NULL, memory_order_relaxed);
+    if (ours) atomic_store_explicit(&by->in, NULL, memory_order_relaxed);
 }
 
-/* Does the rest of a job: the member's own run, then the ends of the others' runs. Returns how many
- * pieces it did. */
-static int work(slot *s, head h, int member, helper *by)
+/* Does the rest of a run, from its front, or from its end if it is another member's. Returns how
+ * many pieces it did. */
+static int do_run(slot *s, uint64_t job, int run_of, bool another, helper *by)
+{
+    run *const r = &s->run[run_of];
+    int done = 0;
+    for (;; done++) {
+        const int64_t number = claim(r, job, another);
+        if (number < 0) return done;
+        do_piece(s, number, by);
+        finish(r);
+    }
+}
+
+static int do_others(slot *s, head h, int member, helper *by)
 {
     int done = 0;
-    for (int i = 0; i < h.members; i++) {
-        run *const r = &s->run[(member + i) % h.members];
-        for (;;) {
-            const int64_t number = claim(r, h.job, i > 0);
-            if (number < 0) break;
-            do_piece(s, number, by);
-            finish(r);
-            done++;
-        }
-    }
+    for (int i = 1; i < h.members; i++)
+        done += do_run(s, h.job, (member + i) % h.members, true, by);
     return done;
+}
+
+/* Does the rest of a job: the member's own run, then the ends of the others' runs. */
+static int work(slot *s, head h, int member, helper *by)
+{
+    const int done = do_run(s, h.job, member, false, by);
+    return done + do_others(s, h, member, by);
 }
 
 /* Works on the slot's job, if this helper is a member of it. */
@@ -289,6 +304,7 @@ static bool rings(helper *self, unsigned heard, crowd *c)
     while (since >= c->until_ns) {
         for (int i = 0; i < SPINS; i++) {
             if (atomic_load_explicit(&bell, memory_order_relaxed) != heard) return true;
+            if (atomic_load_explicit(&dismissed, memory_order_relaxed)) return is_late(self);
             relax();
         }
         const int64_t before = now_ns();
@@ -315,7 +331,6 @@ static void *helper_body(void *argument)
     const int number = (int)(intptr_t)argument;
     helper *const self = &helper_of[number];
     crowd met = {.until_ns = INT64_MIN / 2};
-    (void)prctl(PR_SET_NAME, "duoblas");
     duo_openmp_unbind();
     duo_processor_take_short_turns();
     atomic_store_explicit(&self->thread, (int)gettid(), memory_order_relaxed);
@@ -328,25 +343,6 @@ static void *helper_body(void *argument)
     return NULL;
 }
 
-/* Makes one more helper; false: the system gives no thread. A helper blocks all signals: they are
- * for the program's threads. */
-static bool make_helper(int number)
-{
-    pthread_t thread;
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0) return false;
-    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool made =
-        pthread_create(&thread, &attributes, helper_body, (void *)(intptr_t)number) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
-    return made;
-}
-
 /* Makes helpers until there are `wanted`, or the system gives no more. Returns how many there
  * are. */
 static int make_helpers(int wanted)
@@ -356,7 +352,7 @@ static int make_helpers(int wanted)
     duo_lock(DUO_LOCK_TEAM);
     count = atomic_load_explicit(&helpers, memory_order_relaxed);
     if (count < wanted && (refused_ns == 0 || now_ns() - refused_ns > kRetryNs)) {
-        while (count < wanted && make_helper(count)) count++;
+        while (count < wanted && duo_thread_make(helper_body, (void *)(intptr_t)count)) count++;
         refused_ns = count < wanted ? now_ns() : 0;
         atomic_store_explicit(&helpers, count, memory_order_relaxed);
     }
@@ -387,18 +383,25 @@ static slot *take_slot(int round, int *first)
     return NULL;
 }
 
-/* Posts a new job: gives it a number, cuts its runs, wakes members. */
-static head post(slot *s, head h, int64_t pieces)
+/* Cuts a new job's runs and gives it a number. */
+static void cut(slot *s, head *h, int64_t pieces)
 {
-    h.job = (head_of(s, memory_order_relaxed).job + 1) & 0xFFFF;
-    for (int i = 0; i < h.members; i++)
-        atomic_store_explicit(&s->run[i].word,
-                              run_word(h.job, pieces * i / h.members, pieces * (i + 1) / h.members),
-                              memory_order_release);
+    h->job = (head_of(s, memory_order_relaxed).job + 1) & 0xFFFF;
+    for (int64_t i = 0; i < h->members; i++)
+        atomic_store_explicit(
+            &s->run[i].word,
+            run_word(h->job, pieces * i / h->members, pieces * (i + 1) / h->members),
+            memory_order_release);
+}
+
+/* Shows a job to the helpers, and wakes some. */
+static void post(slot *s, head h)
+{
     atomic_store_explicit(&s->head, head_word(h), memory_order_release);
+    if (atomic_load_explicit(&dismissed, memory_order_relaxed))
+        atomic_store_explicit(&dismissed, false, memory_order_relaxed);
     (void)atomic_fetch_add_explicit(&bell, 1, memory_order_seq_cst);
     wake_others(h, 0);
-    return h;
 }
 
 /*
@@ -449,9 +452,34 @@ static void run_alone(duo_team_piece piece, void *job, int64_t first, int64_t pi
     for (int64_t i = 0; i < pieces; i++) piece(job, first + i);
 }
 
+typedef struct region {
+    slot *s;
+    head h;
+} region;
+
+/* All threads of a region come, and its end waits for them. So a run is left to its own member,
+ * unless the runs are long. */
+static int64_t work_in_region(void *job, int number)
+{
+    const region *const r = job;
+    if (number >= r->h.members || (number > 0 && duo_stack_is_small())) return 0;
+    const int64_t began = now_ns();
+    const float_mode before = float_mode_save();
+    helper *const by = number > 0 ? &by_openmp : NULL;
+    int done = do_run(r->s, r->h.job, number, false, by);
+    int64_t took = now_ns() - began;
+    if (took > kLongRunNs) {
+        done += do_others(r->s, r->h, number, by);
+        took = now_ns() - began;
+    }
+    if (number > 0) float_mode_restore(before);
+    return 2 * took / (done + 1);
+}
+
 static void run_some(duo_team_piece piece, void *job, int64_t first, int64_t pieces, int members)
 {
-    head h = {.members = members, .round = make_helpers(members - 1)};
+    const bool in_region = duo_openmp_threads_wait(members);
+    head h = {.members = members, .round = in_region ? members - 1 : make_helpers(members - 1)};
     if (h.members > h.round + 1) h.members = h.round + 1;
     slot *const s = h.members > 1 ? take_slot(h.round, &h.first) : NULL;
     if (s == NULL) {
@@ -462,10 +490,16 @@ static void run_some(duo_team_piece piece, void *job, int64_t first, int64_t pie
     s->job = job;
     s->first = first;
     s->mode = float_mode_now();
-    h = post(s, h, pieces);
-    const int64_t began = now_ns();
-    const int done = work(s, h, 0, NULL);
-    await(s, h, (now_ns() - began) / (done + 1));
+    cut(s, &h, pieces);
+    if (in_region) {
+        atomic_store_explicit(&dismissed, true, memory_order_relaxed);
+        duo_openmp_threads_run(work_in_region, &(region){s, h});
+    } else {
+        post(s, h);
+        const int64_t began = now_ns();
+        const int done = work(s, h, 0, NULL);
+        await(s, h, (now_ns() - began) / (done + 1));
+    }
     h.members = 0;
     atomic_store_explicit(&s->head, head_word(h), memory_order_relaxed);
     atomic_store_explicit(&s->taken, false, memory_order_release);

@@ -1,5 +1,5 @@
 /*
- * team.h - the threads of the library: the one place where they are made and given work.
+ * team.h - the threads of the library: the one place where they are given work.
  *
  * Work for several threads is cut into pieces and given to duo_team_run. The caller works, too, and
  * never waits for a helper that has not begun: it does the pieces that no helper begins in time,
@@ -13,8 +13,10 @@
 
 #include <stdint.h>
 
+#include "host/thread.h"
+
 /* Most threads of a job, the caller included. */
-enum { DUO_TEAM_MOST = 256 };
+enum { DUO_TEAM_MOST = DUO_THREADS_MOST };
 
 /* Does one piece of a job, by its number. Called on any thread, in any order, several at a time,
  * and in the floating-point mode of duo_team_run's caller. */
