@@ -252,7 +252,8 @@ DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
  * All contexts share one team of threads, made when first needed. The calling thread works, too,
  * and never waits for a thread of the team that has not begun its part. Where a thread cannot be
  * made, calls take longer. If the first thread of the process calls while the OpenMP threads of
- * the program wait for their next loop, these do the work, in a parallel region.
+ * the program wait for their next loop, these do the work, in a parallel region. Under
+ * OMP_WAIT_POLICY=passive the team's threads sleep between calls.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_SIZE (negative).
  * Since      1.0

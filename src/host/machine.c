@@ -95,6 +95,7 @@ static char cpu_name[96], cpu_id[64];
 static int processors; /* of the process at first */
 static int threads;    /* that the process may use, without its quota */
 static size_t cache_bytes;
+static bool waits_asleep;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #if defined(__x86_64__)
@@ -194,6 +195,16 @@ static int openblas_threads(void)
     return number > 0 && number <= INT_MAX ? (int)number : 0;
 }
 
+static bool asks_for_sleep(void)
+{
+    static const char kPassive[] = "passive", kBlank[] = " \t\n\v\f\r";
+    const char *text = secure_getenv("OMP_WAIT_POLICY");
+    if (text == NULL) return false;
+    text += strspn(text, kBlank);
+    return strncasecmp(text, kPassive, sizeof kPassive - 1) == 0 &&
+           text[sizeof kPassive - 1 + strspn(text + sizeof kPassive - 1, kBlank)] == '\0';
+}
+
 static int smaller(int a, int b) { return a < b ? a : b; }
 
 static void look(void)
@@ -213,6 +224,7 @@ static void look(void)
     threads = openmp > 0 ? openmp : processors;
     if (openblas > 0) threads = smaller(threads, openblas);
     if (threads < 1) threads = 1;
+    waits_asleep = asks_for_sleep();
     const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     cache_bytes = cache > 0 ? (size_t)cache : 0;
 }
@@ -286,6 +298,12 @@ int duo_machine_threads_for(int asked)
 {
     if (duo_forked() || duo_openmp_in_parallel()) return 1;
     return asked > 0 ? asked : duo_machine_threads_now();
+}
+
+bool duo_machine_waits_asleep(void)
+{
+    pthread_once(&once, look);
+    return waits_asleep;
 }
 
 size_t duo_machine_cache_bytes(void)

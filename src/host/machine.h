@@ -2,6 +2,7 @@
 #ifndef DUO_MACHINE_H
 #define DUO_MACHINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The CPU's model name, as the system gives it. */
@@ -21,6 +22,9 @@ int duo_machine_threads_now(void);
  * answer is 1 in a child process. It is also 1 in an OpenMP parallel region: the region's other
  * threads are at work already. */
 int duo_machine_threads_for(int asked);
+/* Are threads without work to sleep at once? That is what OMP_WAIT_POLICY=passive asks for. */
+bool duo_machine_waits_asleep(void);
+
 /* The CPUs that a container's quota allows, rounded up; 0: there is no quota. root: "", or a folder
  * that stands for / in tests. */
 int duo_quota_cpus(const char *root);

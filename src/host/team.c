@@ -17,7 +17,7 @@
  *          change in size, and a thread that cannot be made ends the process. Helpers sleep at once
  *          then: the processors are OpenMP's.
  * Waking   Waking takes 50 us. So an idle helper stays awake for a moment, and yields its processor
- *          again and again. A yield that returns late shows that other threads want the processor.
+ *          again and again. (Not under OMP_WAIT_POLICY=passive.) A yield that returns late shows that other threads want the processor.
  *          Then the helper sleeps, and for a while goes to sleep right after each job: a thread in
  *          the queue for a processor cannot be woken, but a sleeping one may go first when it is
  *          woken, since it has asked for short turns. The caller wakes a few helpers, and each of
@@ -300,7 +300,7 @@ static void meet_crowd(crowd *c, int64_t now)
  * may be work, or it is time to rest. False: it is time to sleep. */
 static bool rings(helper *self, unsigned heard, crowd *c)
 {
-    const int64_t since = now_ns(), until = since + kAwakeNs;
+    const int64_t since = now_ns(), until = since + (duo_machine_waits_asleep() ? 0 : kAwakeNs);
     while (since >= c->until_ns) {
         for (int i = 0; i < SPINS; i++) {
             if (atomic_load_explicit(&bell, memory_order_relaxed) != heard) return true;
