@@ -17,11 +17,11 @@
  *          change in size, and a thread that cannot be made ends the process. Helpers sleep at once
  *          then: the processors are OpenMP's.
  * Waking   Waking takes 50 us. So an idle helper stays awake for a moment, and yields its processor
- *          again and again. (Not under OMP_WAIT_POLICY=passive.) A yield that returns late shows that other threads want the processor.
- *          Then the helper sleeps, and for a while goes to sleep right after each job: a thread in
- *          the queue for a processor cannot be woken, but a sleeping one may go first when it is
- *          woken, since it has asked for short turns. The caller wakes a few helpers, and each of
- *          these wakes a few more.
+ *          again and again. (Not under OMP_WAIT_POLICY=passive.) A yield that returns late shows
+ *          that other threads want the processor. Then the helper sleeps, and for a while goes to
+ *          sleep right after each job: a thread in the queue for a processor cannot be woken, but a
+ *          sleeping one may go first when it is woken, since it has asked for short turns. The
+ *          caller wakes a few helpers, and each of these wakes a few more.
  * Fetching If a helper loses its processor in the middle of a piece, the caller has to wait. Then
  *          the caller moves the helper to its own processor, and the helper rests for a while after
  *          the piece.
