@@ -433,7 +433,7 @@ checks=$((checks + 1))
     fail "bench shapes does not show four layouts"
 says out '^all +geometric mean of .* of 4 below 0.95$'
 expect 0 bench shapes -s 12x10x8 --quick --side cpu --transpose tn
-says out '^Peer  .*, in an instance of its own with [0-9]+ threads?$'
+says out '^Peer  .*, with [0-9]+ threads?$'
 says out '^all +geometric mean of .* of 1 below 0.95$'
 expect 0 bench shapes -n 16 --quick --csv --math ieee --algorithms
 says out '^16,16,16,tt,sgemm_'
