@@ -297,7 +297,7 @@ static int small_stacks(void)
 static int64_t come_late(void *job, int number)
 {
     if (number > 0) {
-        usleep(3000);
+        usleep(30000);
         *(double *)job = now_ms();
     }
     return 0;
