@@ -193,10 +193,12 @@ static int64_t say_here(void *job, int number)
     return 0;
 }
 
-/* Calls the roll if `size` threads, the caller included, may be OpenMP's. True: they are. */
+/* Calls the roll if `size` threads, the caller included, may be OpenMP's. True: they are. More than
+ * there are processors are never all running. */
 static bool call_roll(int size)
 {
     pid_t found[DUO_THREADS_MOST];
+    if (size > duo_openmp_processors()) return false;
     if (known.mistakes == MISTAKES || !find_ready(found, size - 1) || memory_is_limited() ||
         !duo_threads_can_make(size - 1))
         return false;
@@ -245,7 +247,7 @@ bool duo_openmp_threads_wait(int threads)
     const duo_openmp *const r = duo_openmp_get();
     if (r == NULL || r->omp_get_level() != 0 || r->omp_get_dynamic()) return false;
     const int size = r->omp_get_max_threads();
-    if (size < threads || size > DUO_THREADS_MOST || size > r->omp_get_num_procs()) return false;
+    if (size < threads || size > DUO_THREADS_MOST) return false;
     const int64_t now = now_ns();
     if (now < known.pause_until_ns) return false;
     if (known.size == size && all_run(now)) {
