@@ -220,16 +220,17 @@ static int threads_now(void)
     return stat("/proc/self/task", &tasks) == 0 ? (int)tasks.st_nlink - 2 : 0;
 }
 
-/* The program's loops have more threads than a region of ours would have. */
+/* The program's loops have more threads than a region of ours. With more than there are processors
+ * some sleep, so that the others may be taken for all. */
 static int loops_of_another_size(void)
 {
     for (int i = 0; i < 300; i++) {
         atomic_int came = 0;
 #pragma omp parallel num_threads(4)
         atomic_fetch_add(&came, 1);
+        SAY_UNLESS(came == 4, "the program's loop has other threads");
         SAY_UNLESS(each_piece_once(i % 200 + 1), "a piece was not done once");
     }
-    SAY_UNLESS(duo_openmp_threads_regions() <= 3, "there were regions");
     return 0;
 }
 
