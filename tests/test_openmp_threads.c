@@ -265,6 +265,8 @@ static int ended_threads(void)
     for (int i = 0; i < 3; i++) {
         SAY_UNLESS(meets(40000.0), "no threads were met");
         SAY_UNLESS(omp_pause_resource_all(omp_pause_hard) == 0, "OpenMP refuses to end them");
+        for (int j = 0; j < 5000 && threads_now() > 1 + duo_team_helpers(); j++) usleep(1000);
+        SAY_UNLESS(!duo_openmp_threads_wait(2), "ended threads wait");
         SAY_UNLESS(each_piece_once(20), "a piece was not done once");
     }
     SAY_UNLESS(meets(40000.0), "no threads were met again");
