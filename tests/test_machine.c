@@ -340,23 +340,27 @@ static void affinity_changes(void)
 }
 
 /* Helpers of a thread that OpenMP has bound to a place may run on all processors of the process. */
+static cpu_set_t places;
+static bool is_bound;
+
 static void *affinity_here(void *count)
 {
     cpu_set_t mask;
-    duo_openmp_unbind();
+    if (is_bound) (void)sched_setaffinity(0, sizeof places, &places);
     *(int *)count = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : -1;
     return count;
 }
 
 static int report_bound(void)
 {
-    cpu_set_t bound;
+    cpu_set_t here;
     pthread_t thread;
     int count = 0;
-    if (sched_getaffinity(0, sizeof bound, &bound) != 0) return 1;
+    if (sched_getaffinity(0, sizeof here, &here) != 0) return 1;
+    is_bound = duo_openmp_binds(&places);
     if (pthread_create(&thread, NULL, affinity_here, &count) != 0) return 1;
     pthread_join(thread, NULL);
-    printf("bound=%d helper=%d", CPU_COUNT(&bound), count);
+    printf("bound=%d helper=%d", CPU_COUNT(&here), count);
     return 0;
 }
 

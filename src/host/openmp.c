@@ -4,8 +4,6 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -73,7 +71,10 @@ int duo_openmp_max_threads(void)
 bool duo_openmp_in_parallel(void)
 {
     const duo_openmp *const r = duo_openmp_get();
-    return r != NULL && r->omp_in_parallel();
+    if (r == NULL) return false;
+    /* After omp_pause_resource LLVM's begins anew with this function, and crashes in the next. */
+    (void)r->omp_get_max_threads();
+    return r->omp_in_parallel();
 }
 
 int duo_openmp_processors(void)
@@ -84,19 +85,19 @@ int duo_openmp_processors(void)
     return sched_getaffinity(0, sizeof own, &own) == 0 ? CPU_COUNT(&own) : 1;
 }
 
-void duo_openmp_unbind(void)
+bool duo_openmp_binds(cpu_set_t *all)
 {
     const duo_openmp *const r = duo_openmp_get();
-    cpu_set_t mask;
-    if (r == NULL || pthread_getaffinity_np(pthread_self(), sizeof mask, &mask) != 0) return;
-    if (CPU_COUNT(&mask) >= r->omp_get_num_procs()) return;
-    CPU_ZERO(&mask);
+    cpu_set_t own;
+    if (r == NULL || sched_getaffinity(0, sizeof own, &own) != 0) return false;
+    if (CPU_COUNT(&own) >= r->omp_get_num_procs()) return false;
+    CPU_ZERO(all);
     for (int place = 0; place < r->omp_get_num_places(); place++) {
         int processor[CPU_SETSIZE];
         const int count = r->omp_get_place_num_procs(place);
-        if (count < 0 || count > CPU_SETSIZE) return;
+        if (count < 0 || count > CPU_SETSIZE) return false;
         r->omp_get_place_proc_ids(place, processor);
-        for (int i = 0; i < count; i++) CPU_SET(processor[i], &mask);
+        for (int i = 0; i < count; i++) CPU_SET(processor[i], all);
     }
-    if (CPU_COUNT(&mask) > 0) (void)pthread_setaffinity_np(pthread_self(), sizeof mask, &mask);
+    return CPU_COUNT(all) > 0;
 }

@@ -8,6 +8,7 @@
 #ifndef DUO_OPENMP_H
 #define DUO_OPENMP_H
 
+#include <sched.h>
 #include <stdbool.h>
 
 /* Result, name, parameters. GOMP_parallel is what gcc makes of `#pragma omp parallel`: the function
@@ -40,8 +41,9 @@ int duo_openmp_max_threads(void);
 bool duo_openmp_in_parallel(void);
 /* How many processors may be used: those of OpenMP's places, else by the thread's affinity. */
 int duo_openmp_processors(void);
-/* Lets the thread run on all processors of OpenMP's places. A new thread inherits the binding of
- * its maker to one place. */
-void duo_openmp_unbind(void);
+/* Has OpenMP bound the thread to a part of its places? Then *all are the processors of all places.
+ * New threads inherit the binding. They do not ask themselves: when a program ends, its runtime may
+ * end before they have begun. */
+bool duo_openmp_binds(cpu_set_t *all);
 
 #endif

@@ -245,8 +245,9 @@ bool duo_openmp_threads_wait(int threads)
 {
     if (!is_first_thread() || duo_forked()) return false;
     const duo_openmp *const r = duo_openmp_get();
-    if (r == NULL || r->omp_get_level() != 0 || r->omp_get_dynamic()) return false;
+    if (r == NULL) return false;
     const int size = r->omp_get_max_threads();
+    if (duo_openmp_in_parallel() || r->omp_get_level() != 0 || r->omp_get_dynamic()) return false;
     if (size < threads || size > DUO_THREADS_MOST) return false;
     const int64_t now = now_ns();
     if (now < known.pause_until_ns) return false;

@@ -176,6 +176,8 @@ typedef struct helper {
     _Atomic(const slot *) in;         /* the slot with the piece that it does; NULL: none */
     bool moved;                       /* was it moved to a caller's processor? */
     cpu_set_t from;                   /* where it was allowed before it was moved */
+    bool bound;                       /* has OpenMP bound its maker to one place? */
+    cpu_set_t places;                 /* then all processors of all places */
 } helper;
 
 static helper helper_of[DUO_TEAM_MOST];
@@ -331,7 +333,7 @@ static void *helper_body(void *argument)
     const int number = (int)(intptr_t)argument;
     helper *const self = &helper_of[number];
     crowd met = {.until_ns = INT64_MIN / 2};
-    duo_openmp_unbind();
+    if (self->bound) duo_processor_return(&self->places);
     duo_processor_take_short_turns();
     atomic_store_explicit(&self->thread, (int)gettid(), memory_order_relaxed);
     for (;;) {
@@ -343,6 +345,12 @@ static void *helper_body(void *argument)
     return NULL;
 }
 
+static bool make_helper(int number)
+{
+    helper_of[number].bound = duo_openmp_binds(&helper_of[number].places);
+    return duo_thread_make(helper_body, (void *)(intptr_t)number);
+}
+
 /* Makes helpers until there are `wanted`, or the system gives no more. Returns how many there
  * are. */
 static int make_helpers(int wanted)
@@ -352,7 +360,7 @@ static int make_helpers(int wanted)
     duo_lock(DUO_LOCK_TEAM);
     count = atomic_load_explicit(&helpers, memory_order_relaxed);
     if (count < wanted && (refused_ns == 0 || now_ns() - refused_ns > kRetryNs)) {
-        while (count < wanted && duo_thread_make(helper_body, (void *)(intptr_t)count)) count++;
+        while (count < wanted && make_helper(count)) count++;
         refused_ns = count < wanted ? now_ns() : 0;
         atomic_store_explicit(&helpers, count, memory_order_relaxed);
     }
