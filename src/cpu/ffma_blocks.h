@@ -33,16 +33,11 @@ static void multiply_segment(const block *b, int64_t i0, int64_t rows, int64_t f
     const int64_t k = smaller(p->k - first, CHAIN);
     const packing form = (b->a != NULL ? A_PACKED : 0) | (b->panel != NULL ? B_PACKED : 0);
     const float *const a = p->a + (p->transa ? i0 * p->lda + first : i0 + first * p->lda);
-    tile t = {.k = k,
-              .a_step = p->lda,
-              .b_step = p->transb ? p->ldb : 1,
-              .b_column = p->transb ? 1 : p->ldb,
-              .ldc = p->ldc,
-              .alpha = p->alpha,
-              .beta = p->beta,
-              .total = b->total,
-              .adds = first > 0,
-              .ends = first + k == p->k};
+    tile t = tile_of(p);
+    t.k = k;
+    t.total = b->total;
+    t.adds = first > 0;
+    t.ends = first + k == p->k;
     if (b->a != NULL) pack_a(b->a, a, p->lda, p->transa, rows, k);
     for (int64_t j = 0; j < p->n; j += b->width) {
         const int columns = (int)smaller(p->n - j, b->width);

@@ -154,7 +154,7 @@ static void multiply_each(const duo_product *all, int64_t count, const float *co
                           const float *const b[], float *const c[])
 {
     duo_product p = *all;
-    tile t = small_tile(&p);
+    tile t = tile_of(&p);
     const bool prepared = is_small(&p) && !p.transa && (!p.vector || p.k == 1);
     for (int64_t i = 0; i < count; i++) {
         p.a = a[i];

@@ -78,29 +78,7 @@ INLINE vec4 fused4(vec4 x, vec4 y, vec4 z)
 #define blend4        fused4
 INLINE float blend(float alpha, float sum, float c) { return __builtin_fmaf(alpha, sum, c); }
 
-typedef struct vec8 {
-    vec4 low, high;
-} vec8;
-
-INLINE vec8 zero8(void) { return (vec8){zero4(), zero4()}; }
-INLINE vec8 load8(const float *p) { return (vec8){load4(p), load4(p + 4)}; }
-INLINE vec8 first8(const float *p, int64_t count)
-{
-    return (vec8){load_some4(p, some4(count)),
-                  count > 4 ? load_some4(p + 4, some4(count - 4)) : zero4()};
-}
-INLINE void store8(float *p, vec8 v)
-{
-    store4(p, v.low);
-    store4(p + 4, v.high);
-}
-INLINE vec8 fused8(vec8 x, vec8 y, vec8 z)
-{
-    return (vec8){fused4(x.low, y.low, z.low), fused4(x.high, y.high, z.high)};
-}
-
-#define load_number8  load8
-#define store_number8 store8
+#include "cpu/ffma_eight.h"
 
 INLINE void columns_4(vec4 x[4], const float *p, int64_t ld)
 {

@@ -12,19 +12,6 @@ INLINE bool is_small(const duo_product *p)
     return p->m <= ROWS && p->n <= 8 * COLUMNS && p->k < DUO_MANY;
 }
 
-/* All of a small product but its operands. */
-INLINE tile small_tile(const duo_product *p)
-{
-    return (tile){.k = p->k,
-                  .a_step = p->lda,
-                  .b_step = p->transb ? p->ldb : 1,
-                  .b_column = p->transb ? 1 : p->ldb,
-                  .ldc = p->ldc,
-                  .alpha = p->alpha,
-                  .beta = p->beta,
-                  .ends = true};
-}
-
 /* B is read where it is, and so is A, unless it is transposed: then all of it is in `packed`. */
 INLINE void small_with(const duo_product *p, tile *t, const number *packed)
 {
@@ -49,7 +36,7 @@ INLINE void small_with(const duo_product *p, tile *t, const number *packed)
 
 INLINE void small_packed(const duo_product *p, number *packed)
 {
-    tile t = small_tile(p);
+    tile t = tile_of(p);
     pack_a(packed, p->a, p->lda, true, p->m, p->k);
     small_with(p, &t, packed);
 }
@@ -69,7 +56,7 @@ NOINLINE void tiny_transposed(const duo_product *p)
 
 NOINLINE void small(const duo_product *p)
 {
-    tile t = small_tile(p);
+    tile t = tile_of(p);
     if (!p->transa)
         small_with(p, &t, NULL);
     else if (p->k <= TINY_STEPS)

@@ -23,6 +23,19 @@ typedef struct tile {
     bool adds, ends; /* are there earlier segments; is this the last one? */
 } tile;
 
+/* All of a tile but its operands and its rows, for all steps of a product. */
+INLINE tile tile_of(const duo_product *p)
+{
+    return (tile){.k = p->k,
+                  .a_step = p->lda,
+                  .b_step = p->transb ? p->ldb : 1,
+                  .b_column = p->transb ? 1 : p->ldb,
+                  .ldc = p->ldc,
+                  .alpha = p->alpha,
+                  .beta = p->beta,
+                  .ends = true};
+}
+
 #if HALF != FULL
 #define WIDTH HALF
 #include "cpu/ffma_micro.h"

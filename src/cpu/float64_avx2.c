@@ -55,27 +55,7 @@ INLINE vec2 plus2(vec2 x, vec2 y) { return _mm_add_pd(x, y); }
 INLINE vec2 times2(vec2 x, vec2 y) { return _mm_mul_pd(x, y); }
 INLINE vec2 blend2(vec2 alpha, vec2 sum, vec2 c) { return plus2(times2(alpha, sum), c); }
 
-typedef struct vec8 {
-    vec4 low, high;
-} vec8;
-
-INLINE vec8 zero8(void) { return (vec8){zero4(), zero4()}; }
-INLINE vec8 load8(const float *p) { return (vec8){load4(p), load4(p + 4)}; }
-INLINE vec8 first8(const float *p, int64_t count)
-{
-    return (vec8){load_some4(p, some4(count)),
-                  count > 4 ? load_some4(p + 4, some4(count - 4)) : zero4()};
-}
-INLINE vec8 load_number8(const double *p) { return (vec8){load_number4(p), load_number4(p + 4)}; }
-INLINE void store_number8(double *p, vec8 v)
-{
-    store_number4(p, v.low);
-    store_number4(p + 4, v.high);
-}
-INLINE vec8 fused8(vec8 x, vec8 y, vec8 z)
-{
-    return (vec8){fused4(x.low, y.low, z.low), fused4(x.high, y.high, z.high)};
-}
+#include "cpu/ffma_eight.h"
 
 INLINE void columns_4(vec4 x[4], const float *p, int64_t ld)
 {
