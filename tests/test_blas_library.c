@@ -20,6 +20,7 @@
 #include "cpu/kernels.h"
 #include "support/calls.h"
 #include "support/child.h"
+#include "support/folder.h"
 #include "support/data.h"
 #include "support/harness.h"
 #include "support/sanitizers.h"
@@ -184,7 +185,7 @@ static int in_use(void)
     return 0;
 }
 
-/* This program uses LLVM's OpenMP, the inner BLAS GNU's, whose number counts. */
+/* This program uses LLVM's OpenMP. The inner BLAS uses GNU's: GNU's number of threads counts. */
 static int with_libomp(void)
 {
     if (dlsym(RTLD_DEFAULT, "__kmpc_global_thread_num") == NULL) {
@@ -320,17 +321,16 @@ static void asked_for(void)
 /* A FIFO that nobody writes to. */
 static void endless_file(void)
 {
-    char folder[] = "/tmp/duoblas-test-XXXXXX", fifo[64], setting[96];
+    char fifo[1024], setting[1100];
     test_child child;
-    if (mkdtemp(folder) == NULL) abort();
-    snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+    test_folder_begin();
+    snprintf(fifo, sizeof fifo, "%s/fifo", test_folder());
     if (mkfifo(fifo, 0600) != 0) abort();
     snprintf(setting, sizeof setting, "DUOBLAS_CPU_BLAS=%s", fifo);
     test_case("asked-for/fifo");
     run_child("in_use", setting, NULL, &child);
     CHECK(strncmp(child.out, ignored, strlen(ignored)) == 0, "%s", child.out);
-    (void)unlink(fifo);
-    (void)rmdir(folder);
+    test_folder_end();
 }
 
 static void other_openmp(void)

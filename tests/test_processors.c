@@ -1,9 +1,9 @@
 /*
- * test_processors.c - products and reductions have the same bits on every processor: those of the
- * literal orders, whose checksums stand here.
+ * test_processors.c - products and reductions have the same bits on every processor. These are the
+ * bits of plain loops in the documented orders. Checksums of all results stand here.
  *
- * It needs neither the harness nor functions of the C library that round, so it also runs linked
- * statically, in an emulator of another processor (scripts/test aarch64).
+ * The test needs neither the harness nor functions of the C library that round. So it can be linked
+ * statically, and run in an emulator of another processor (scripts/test aarch64).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * blas_instance.h - a BLAS of the CPU as a program uses it: opened by name, with threads of its own
- * whose number the program sets.
+ * blas_instance.h - a BLAS of the CPU as a program uses it: opened by name, with threads of its
+ * own. The program sets their number.
  *
  * The tool is the program, so it sets the number for each call, also of sgemm_cpu_openblas, which
  * calls the same instance of the inner BLAS (cpu/blas_library.h).

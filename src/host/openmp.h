@@ -39,7 +39,7 @@ const duo_openmp *duo_openmp_get(void);
 /* How many threads a region may have; INT_MAX: any number, since there is no OpenMP. */
 int duo_openmp_max_threads(void);
 bool duo_openmp_in_parallel(void);
-/* How many processors may be used: those of OpenMP's places, else by the thread's affinity. */
+/* How many processors OpenMP's places have. Without OpenMP: on how many the thread may run. */
 int duo_openmp_processors(void);
 /* Has OpenMP bound the thread to a part of its places? Then *all are the processors of all places.
  * New threads inherit the binding. They do not ask themselves: when a program ends, its runtime may

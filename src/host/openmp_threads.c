@@ -40,9 +40,9 @@
 #include "host/thread.h"
 
 /* Times in nanoseconds, tuned on 16 threads of the H100's host. */
-static const int64_t kSeenNs = 2000000; /* a thread that was seen to run is not looked at again */
+static const int64_t kSeenNs = 2000000; /* a thread that ran counts as running for so long */
 static const int64_t kSlackNs = 2000;   /* two clocks that are read one after the other differ */
-static const int64_t kWatchNs = 8000;   /* a thread whose clock does not move is not running */
+static const int64_t kWatchNs = 8000;   /* a clock that stands still is watched for so long */
 static const int64_t kLateNs = 1000000;
 static const int64_t kFirstPauseNs = 16000000, kLastPauseNs = 1000000000; /* after a late region */
 static const int64_t kFirstSearchNs = 1000000, kLastSearchNs = 256000000; /* between searches */

@@ -65,7 +65,7 @@ static const int64_t kLateNs = 200000;   /* a longer yield is late; interrupts a
  * each job for kShortCrowdNs. Each further late yield within kLongCrowdNs doubles that, up to
  * kLongCrowdNs. */
 static const int64_t kShortCrowdNs = 4000000, kLongCrowdNs = 128000000;
-static const int64_t kLongRunNs = 20000;    /* in a region: a run of which others may take pieces */
+static const int64_t kLongRunNs = 20000;    /* in a region: others share a longer run */
 static const int64_t kPoliteNs = 20000;     /* a caller that waits longer yields its processor */
 static const int64_t kRestNs = 20000000;    /* rest of a helper that kept a caller waiting */
 static const int64_t kRetryNs = 1000000000; /* from a failure to make a thread to a new try */
