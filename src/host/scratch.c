@@ -6,15 +6,15 @@
  * at a place of its own, where it mostly finds the block that it gave back last: its own caches and
  * its own NUMA node have that.
  */
-#define _GNU_SOURCE
 #include "host/scratch.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
-enum { PLACES = 64, HEAD = 64, HUGE_PAGE = 2 << 20, MOST_KEPT = 64 << 20 /* bytes of a block */ };
+#include "host/pages.h"
+
+enum { PLACES = 64, HEAD = 64, MOST_KEPT = 64 << 20 /* bytes of a block */ };
 
 /* At the beginning of a block; what the caller gets begins HEAD bytes later. */
 typedef struct block {
@@ -47,11 +47,9 @@ void *duo_scratch_take(size_t bytes)
         break;
     }
     if (bytes > SIZE_MAX / 2) return NULL;
-    const size_t page = bytes >= HUGE_PAGE ? HUGE_PAGE : HEAD;
-    const size_t all = (bytes + HEAD + page - 1) / page * page;
-    block *const b = aligned_alloc(page, all);
+    size_t all;
+    block *const b = duo_pages_allocate(bytes + HEAD, &all);
     if (b == NULL) return NULL;
-    if (page == HUGE_PAGE) (void)madvise(b, all, MADV_HUGEPAGE);
     b->bytes = all - HEAD;
     return (char *)b + HEAD;
 }
