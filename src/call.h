@@ -71,12 +71,13 @@ typedef struct duo_operand {
     double credit_seconds;   /* DUO_AT_STALE: seconds of sending it that are paid (call/decide.c) */
     double send_bytes;       /* all stale bytes of its kept array on the device */
     double fetch_bytes;      /* the same on the host; 0 stands for the operand's span */
-    bool prepared;           /* under duo_prepare: it is packed, or may be packed (packed.h) */
+    bool promised;           /* it lies in a range of duo_prepare */
+    bool prepared;           /* and is packed for the GPU, or may be packed (packed.h) */
 
     /* Set by placing, only in the placed copy of the call. */
     duo_region *held;  /* the region held for the operand, or NULL: data/residency.h */
     bool host_written; /* the context's host_write is in the list of data/residency.c */
-    void *packed;      /* GPU: device memory with the operand packed for the algorithm, or NULL */
+    void *packed;      /* memory with the operand packed for the algorithm, on its side; or NULL */
 
     /*
      * `packed` may hold a larger operand. Then it has packed_rows rows of op(A), or columns of

@@ -1,7 +1,8 @@
 /*
  * test_product_order.c - products on the CPU have the documented order of summation, in float32 and
  * in float64: the same bits by every clone, on any number of threads, for any storage of A and B,
- * leading dimension, alignment, alpha and beta, as a plain loop over k in that order.
+ * leading dimension, alignment, alpha and beta, with operands packed before or not, as a plain loop
+ * over k in that order.
  */
 #include <stdio.h>
 
@@ -42,11 +43,14 @@ static shape random_shape(test_rng *rng, int kind)
         return (shape){usual * 4, small, few};
     case 8: /* panels of B */
         return (shape){usual + 150, usual * 2 + 256, test_between(rng, 64, 1200)};
+    case 9: /* few tiles: segments of k are shared out */
+        return (shape){test_between(rng, 9, 32), test_between(rng, 9, 24),
+                       test_between(rng, 513, 3000)};
     default:
         return (shape){usual, test_between(rng, 1, 150), test_between(rng, 1, 300)};
     }
 }
-enum { KINDS = 10 };
+enum { KINDS = 11 };
 
 /* C before and after, with sums in float32 or in float64. */
 typedef struct result {
@@ -122,32 +126,58 @@ static void end_problem(problem *p)
     }
 }
 
-static int comparisons;
+static int comparisons, packed_operands;
 
-static void check(const problem *p, bool float64, int threads)
+/* Packs A (1), B (2) or both (3) of the call, if it has a form, as duo_prepare has it done. */
+static void pack_operands(duo_algorithm_id algorithm, duo_call *call, int which,
+                          test_array packed[2])
+{
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        const size_t bytes = duo_ffma_packed_form(algorithm, call, i).bytes;
+        packed[i] = (test_array){0};
+        if ((which >> i & 1) == 0 || bytes == 0) continue;
+        packed[i] = test_array_new((int64_t)(bytes / sizeof(float)), 1, 1, 0);
+        duo_ffma_pack(algorithm, call, i, packed[i].data);
+        call->operand[i].packed = packed[i].data;
+        packed_operands++;
+    }
+}
+
+static void end_packed(test_array packed[2])
+{
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        if (packed[i].block == NULL) continue;
+        CHECK(test_array_intact(&packed[i]), "packing wrote beyond its memory");
+        test_array_free(&packed[i]);
+    }
+}
+
+static void check(const problem *p, bool float64, int threads, int which)
 {
     const result *const r = &p->result[float64];
-    test_array c = test_array_copy(&r->c);
+    test_array c = test_array_copy(&r->c), packed[2];
     duo_call call = test_sgemm_call(p->transa, p->transb, p->s.m, p->s.n, p->s.k, p->alpha,
                                     p->a.data, p->a.ld, p->b.data, p->b.ld, r->beta, c.data, c.ld);
     call.threads = threads;
+    pack_operands(float64 ? DUO_sgemm_cpu_float64 : DUO_sgemm_cpu_ffma, &call, which, packed);
     CHECK((float64 ? duo_sgemm_cpu_float64 : duo_sgemm_cpu_ffma)(&call) == DUO_OK, "declined");
-    CHECK(test_array_equal(&c, &r->expected), "other bits in float%d on %d threads",
-          float64 ? 64 : 32, threads);
+    CHECK(test_array_equal(&c, &r->expected), "other bits in float%d on %d threads, %d packed",
+          float64 ? 64 : 32, threads, which);
     CHECK(test_array_intact(&c), "gaps of C are written");
     test_array_free(&c);
+    end_packed(packed);
     comparisons++;
 }
 
 /* As products of a batch in float32: more of them than are handed to a clone at once, if they are
- * small. */
-static void check_batch(const problem *p)
+ * small. All share A and B, which may be packed. */
+static void check_batch(const problem *p, int which)
 {
     enum { MANY = 35 };
     const result *const r = &p->result[0];
     const int count = p->s.m * p->s.n <= 1000 ? MANY : 2;
     float *a[MANY], *b[MANY], *address[MANY];
-    test_array c[MANY];
+    test_array c[MANY], packed[2];
     for (int i = 0; i < count; i++) {
         c[i] = test_array_copy(&r->c);
         a[i] = p->a.data;
@@ -158,7 +188,9 @@ static void check_batch(const problem *p)
     duo_call call = test_sgemm_call(p->transa, p->transb, p->s.m, p->s.n, p->s.k, p->alpha,
                                     p->a.data, p->a.ld, p->b.data, p->b.ld, r->beta, NULL, r->c.ld);
     call.batch = &batch;
+    pack_operands(DUO_sgemm_cpu_ffma, &call, which, packed);
     duo_sgemm_cpu_ffma_products(&call, 1, count - 1);
+    end_packed(packed);
     CHECK(test_array_equal(&c[0], &r->c), "a product before the first was done");
     for (int i = 1; i < count; i++) {
         CHECK(test_array_equal(&c[i], &r->expected), "other bits in a batch");
@@ -181,10 +213,14 @@ static void check_clones(const problem *p, int kind)
                   p->transa ? 't' : 'n', p->transb ? 't' : 'n', (intmax_t)p->s.m, (intmax_t)p->s.n,
                   (intmax_t)p->s.k, (double)p->alpha, (double)p->result[0].beta);
         for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
-            if (!slow || (t < 2 && work < 3e6)) check(p, false, threads[t]);
-            check(p, true, threads[t]);
+            const int which = 1 + (int)t % 3; /* packed: A, B, both */
+            if (!slow || (t < 2 && work < 3e6)) check(p, false, threads[t], 0);
+            if (!slow || (t < 2 && work < 3e6)) check(p, false, threads[t], which);
+            check(p, true, threads[t], 0);
+            check(p, true, threads[t], which);
         }
-        if (!slow || work < 1e5) check_batch(p);
+        if (!slow || work < 1e5) check_batch(p, 0);
+        if (!slow || work < 1e5) check_batch(p, 3);
     }
     duo_ffma_set(NULL);
 }
@@ -200,7 +236,8 @@ static void clones(void)
             CHECK(test_array_intact(&p.a) && test_array_intact(&p.b), "A or B is written");
             end_problem(&p);
         }
-    printf("%d comparisons\n", comparisons);
+    printf("%d comparisons, %d packed operands\n", comparisons, packed_operands);
+    CHECK(packed_operands > 0, "nothing was packed");
 }
 
 /* Every small shape once: edges of tiles in both directions. */

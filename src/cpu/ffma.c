@@ -9,6 +9,8 @@
  *           A by it, while others pack the next panel. Tasks are taken from one list in order, and
  *           one waits only for earlier ones. These have begun, so nobody waits for a thread that
  *           does not come.
+ *   Packed  Tiles and panels find an operand packed as a whole if duo_prepare promised that it
+ *           rarely changes. With a packed B there are no panels.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -127,7 +129,10 @@ static void cut(tiles *t, int64_t pieces)
 {
     const duo_product *const p = t->p;
     const int64_t row_unit = p->n <= 8 ? 4 * t->clone->rows : t->clone->rows;
-    const int64_t column_unit = p->m <= 8 ? 4 * t->clone->rows : t->clone->columns;
+    const bool packed_b = p->packed != NULL && p->packed->b != NULL; /* cut between its tiles */
+    const int64_t column_unit = packed_b    ? t->clone->panel_width(p->n)
+                                : p->m <= 8 ? 4 * t->clone->rows
+                                            : t->clone->columns;
     const int64_t row_units = ceiling(p->m, row_unit), column_units = ceiling(p->n, column_unit);
     double best = 0.0;
     for (int64_t down = 1; down <= pieces; down++) {
@@ -248,7 +253,7 @@ static bool in_panels(const duo_ffma *clone, const duo_product *p, int threads)
     enum { LEAST_COLUMNS = 256, LEAST_STEPS = 64, PANEL = 16 << 20 /* bytes */, MOST = 1020 };
     const int64_t row_tiles = ceiling(p->m, clone->rows);
     if (p->vector || p->n < LEAST_COLUMNS || p->k < LEAST_STEPS || row_tiles < 2 * threads ||
-        !clone->packs_b(p))
+        (p->packed != NULL && p->packed->b != NULL) || !clone->packs_b(p))
         return false;
     panels w = {.clone = clone, .p = p};
     const int64_t columns = PANEL / clone->number_bytes / p->k;
@@ -270,12 +275,83 @@ static bool in_panels(const duo_ffma *clone, const duo_product *p, int threads)
     return true;
 }
 
+/* ---- Packed operands ---- */
+
+/* The clone's functions that an algorithm uses; NULL: it is not one of the family. */
+static const duo_ffma *functions_of(duo_algorithm_id algorithm)
+{
+    const duo_clone *const clone = duo_ffma_current();
+    return algorithm == DUO_sgemm_cpu_ffma      ? clone->float32
+           : algorithm == DUO_sgemm_cpu_float64 ? clone->float64
+                                                : NULL;
+}
+
+/* Numbers of a step of k in all of op(A), or op(B), packed. */
+static int64_t packed_rows(const duo_ffma *clone, const duo_call *call, int i)
+{
+    return i == DUO_A ? rounded(call->m, clone->rows) : call->n;
+}
+
+duo_packed_form duo_ffma_packed_form(duo_algorithm_id algorithm, const duo_call *call, int i)
+{
+    enum { FEW = 8 }; /* rows or columns: the operands are read where they are */
+    const duo_ffma *const clone = functions_of(algorithm);
+    if (clone == NULL || i == DUO_C || call->m <= FEW || call->n <= FEW || call->k < DUO_MANY)
+        return (duo_packed_form){0};
+    return (duo_packed_form){
+        .clone = clone,
+        .bytes = (size_t)(packed_rows(clone, call, i) * call->k * clone->number_bytes)};
+}
+
+/* Packs segments of an operand, in groups of rows of op(A) or columns of op(B). */
+typedef struct packing {
+    const duo_ffma *clone;
+    const duo_product *p;
+    int operand;
+    int64_t all, group, groups;
+    void *memory;
+} packing;
+
+static void pack_piece(void *job, int64_t number)
+{
+    const packing *const w = job;
+    const int64_t first = number / w->groups * chain_of(w->clone);
+    const int64_t from = number % w->groups * w->group;
+    if (w->operand == DUO_A)
+        w->clone->pack_rows(w->p, first, from, smaller(w->group, w->p->m - from), w->all,
+                            w->memory);
+    else
+        w->clone->pack(w->p, first, from, smaller(w->group, w->p->n - from), w->memory);
+}
+
+void duo_ffma_pack(duo_algorithm_id algorithm, const duo_call *call, int i, void *memory)
+{
+    enum { GROUP = 20 }; /* tiles: as many as keep a thread some microseconds */
+    const duo_ffma *const clone = functions_of(algorithm);
+    const duo_product p = duo_product_of(clone, call, NULL);
+    const int64_t rows = i == DUO_A ? p.m : p.n;
+    packing w = {.clone = clone,
+                 .p = &p,
+                 .operand = i,
+                 .all = packed_rows(clone, call, i),
+                 .group = GROUP * (i == DUO_A ? clone->rows : clone->panel_width(p.n)),
+                 .memory = memory};
+    w.groups = ceiling(rows, w.group);
+    duo_team_run(pack_piece, &w, w.groups * ceiling(p.k, chain_of(clone)), call->threads);
+}
+
 /* ---- A product ---- */
 
-duo_product duo_product_of(const duo_call *call)
+duo_product duo_product_of(const duo_ffma *clone, const duo_call *call, duo_packed_factors *packed)
 {
     const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B],
                              *const c = &call->operand[DUO_C];
+    const bool any = packed != NULL && (a->packed != NULL || b->packed != NULL);
+    if (any)
+        *packed = (duo_packed_factors){.a = a->packed,
+                                       .b = b->packed,
+                                       .rows = packed_rows(clone, call, DUO_A),
+                                       .columns = packed_rows(clone, call, DUO_B)};
     return (duo_product){.transa = call->transa,
                          .transb = call->transb,
                          .vector = duo_product_is_vector(call->m, call->n, call->k),
@@ -289,12 +365,14 @@ duo_product duo_product_of(const duo_call *call)
                          .c = c->address,
                          .lda = a->ld,
                          .ldb = b->ld,
-                         .ldc = c->ld};
+                         .ldc = c->ld,
+                         .packed = any ? packed : NULL};
 }
 
 void duo_ffma_share(const duo_ffma *clone, const duo_call *call)
 {
-    const duo_product p = duo_product_of(call);
+    duo_packed_factors packed;
+    const duo_product p = duo_product_of(clone, call, &packed);
     const double work = (double)p.m * (double)p.n * (double)p.k;
     const int useful = call->threads > 1 ? useful_threads(work, call->threads) : 1;
     if (useful <= 1)

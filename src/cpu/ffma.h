@@ -28,6 +28,13 @@ enum {
     DUO_MANY = 64 /* if k is at least this */
 };
 
+/* All of op(A) and of op(B), packed; NULL: not packed. For each segment of k in turn, tile by tile:
+ * so one form of A serves every n, and one of B every m. */
+typedef struct duo_packed_factors {
+    const void *a, *b;
+    int64_t rows, columns; /* of a step of k: op(A)'s, up to whole tiles, and op(B)'s */
+} duo_packed_factors;
+
 /* A column-major product in host memory, or a part of one. */
 typedef struct duo_product {
     bool transa, transb;
@@ -37,6 +44,8 @@ typedef struct duo_product {
     const float *a, *b;
     float *c;
     int64_t lda, ldb, ldc;
+    const duo_packed_factors *packed; /* of the whole product; NULL: nothing is packed */
+    int64_t row, column, step;        /* where this part begins in the whole product */
 } duo_product;
 
 static inline bool duo_product_is_vector(int64_t m, int64_t n, int64_t k)
@@ -54,6 +63,8 @@ static inline duo_product duo_product_tile(const duo_product *p, int64_t i, int6
     tile.a += p->transa ? i * p->lda : i;
     tile.b += p->transb ? j : j * p->ldb;
     tile.c += i + j * p->ldc;
+    tile.row += i;
+    tile.column += j;
     return tile;
 }
 
@@ -65,6 +76,7 @@ static inline duo_product duo_product_steps(const duo_product *p, int64_t first,
     steps.k = k;
     steps.a += p->transa ? first : first * p->lda;
     steps.b += p->transb ? first * p->ldb : first;
+    steps.step += first;
     steps.alpha = 1.0f;
     steps.beta = 0.0f;
     steps.c = c;
@@ -99,6 +111,11 @@ typedef struct duo_ffma {
     void (*pack)(const duo_product *p, int64_t first, int64_t j, int64_t n, void *panel);
     bool (*multiply_panel)(const duo_product *p, const void *panel);
 
+    /* Packs rows [i, i + m) of op(A) for the segment that begins at step `first`, into all of op(A)
+     * packed, with `rows` rows. i is a multiple of `rows` above. */
+    void (*pack_rows)(const duo_product *p, int64_t first, int64_t i, int64_t m, int64_t rows,
+                      void *packed);
+
     /* Ends columns [j, j + n) of C. The sums of p's segments are sums[segment][column][row]. */
     void (*finish)(const duo_product *p, const float *sums, int64_t segments, int64_t j, int64_t n);
 } duo_ffma;
@@ -121,8 +138,8 @@ const duo_clone *duo_ffma_set(const duo_clone *clone);
 /* The clone in use. */
 const duo_clone *duo_ffma_current(void);
 
-/* The product of a call that reads A and B. */
-duo_product duo_product_of(const duo_call *call);
+/* The product of a call that reads A and B. *packed gets its packed operands; NULL: none. */
+duo_product duo_product_of(const duo_ffma *clone, const duo_call *call, duo_packed_factors *packed);
 
 /* Computes it on the call's threads. */
 void duo_ffma_share(const duo_ffma *clone, const duo_call *call);

@@ -190,4 +190,5 @@ const duo_ffma CLONE = {.number_bytes = sizeof(number),
                         .panel_width = even_columns,
                         .pack = pack_panel,
                         .multiply_panel = multiply_panel,
+                        .pack_rows = pack_rows,
                         .finish = finish};

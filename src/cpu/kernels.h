@@ -9,6 +9,7 @@
 #define DUO_CPU_KERNELS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "algorithms.h"
@@ -38,6 +39,20 @@ enum { DUO_FFMA_PIECE_WORK = 1 << 16 };
 
 /* Does fmaf take a function in software here? Then sgemm_cpu_ffma takes some 50 times as long. */
 bool duo_ffma_is_slow(void);
+
+/* ---- Packed operands, for sgemm_cpu_ffma and sgemm_cpu_float64; ffma.c ---- */
+
+/* How operand i of a call is packed for an algorithm. It depends on the operand, its transposition
+ * and the clone in use, and so serves every call with these. */
+typedef struct duo_packed_form {
+    const void *clone; /* the code that reads it */
+    size_t bytes;      /* 0: the algorithm would read the operand where it is */
+} duo_packed_form;
+
+duo_packed_form duo_ffma_packed_form(duo_algorithm_id algorithm, const duo_call *call, int i);
+
+/* Packs the operand on the call's threads, if it has such a form. */
+void duo_ffma_pack(duo_algorithm_id algorithm, const duo_call *call, int i, void *memory);
 
 /* ---- sgemm without a product: C := beta C; sgemm_scale.c ---- */
 

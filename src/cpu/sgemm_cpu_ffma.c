@@ -5,7 +5,8 @@
  * Threads   the team's (ffma.c)
  * Order     ffma.h and docs/numerics.md
  * Error     (k + 3) u |alpha||A||B| + 2 u |beta C|, and in truth less: a chain has 512 steps
- * Memory    packed parts of A and B, and sums of segments, from host/scratch.h. Without it, slower
+ * Memory    packed parts of A and B, and sums of segments, from host/scratch.h. Without it, slower.
+ *           Under duo_prepare, all of A and of B packed (data/prepared.h)
  */
 #include "batch.h"
 #include "cpu/ffma.h"
@@ -38,7 +39,8 @@ void duo_sgemm_cpu_ffma_products(const duo_call *call, int64_t first, int64_t co
     enum { AT_ONCE = 32 };
     const duo_batch *const batch = call->batch;
     const duo_ffma *const clone = duo_ffma_current()->float32;
-    const duo_product p = duo_product_of(call);
+    duo_packed_factors packed;
+    const duo_product p = duo_product_of(clone, call, &packed);
     const float *a[AT_ONCE], *b[AT_ONCE];
     float *c[AT_ONCE];
     for (int64_t done = 0; done < count; done += AT_ONCE) {
