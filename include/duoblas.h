@@ -956,8 +956,8 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  *   host   any address in the kept array, not NULL.
  *
  * Threads    calls of other threads may use the array meanwhile. It waits for those that are about
- *            to use the device copy. All others use the array where it is: free it after they have
- *            returned.
+ *            to use the device copy, and on the CPU for those that read packed operands. All others
+ *            use the array where it is: free it after they have returned.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
  *            duo_trim), DUO_ERR_RANGE (not kept), DUO_ERR_LOST
  *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY (as in duo_fetch:
@@ -968,29 +968,40 @@ DUO_API duo_status duo_release(duo_context *ctx, const void *host);
 
 /**
  * duo_prepare - promise that matrices in this range will be factors of many products before they
- * change. On GPUs with tensor cores for sgemm, each call first splits A and B into 16-bit parts,
- * the packed operands. A prepared factor is split once, by the first product that needs its parts;
- * they are kept.
+ * change. On GPUs with tensor cores for sgemm, each call first splits A and B into 16-bit parts. On
+ * the CPU, each call first copies A and B into the order in which they are read. The results are
+ * the packed operands. A prepared factor is packed once, by the first product that needs it packed,
+ * and kept on the side where that product ran.
  *
  *   address  in a kept array, or in device memory of duo_malloc or duo_adopt; not NULL. Any operand
  *            A or B that lies in the range is prepared as soon as it is used, separately for each
- *            combination of address, shape, leading dimension, transposition and math.
+ *            combination of address, shape, leading dimension, transposition and math, and on the
+ *            CPU for its use as A and as B. One packed A serves every n, one packed B every m.
  *   bytes    length of the range. An array has one prepared range: the smallest that holds this one
  *            and those prepared before. 0 ends the promise for the whole array and frees the memory
  *            that it took.
  *
- * Changes    a factor is split anew at its next use after duo_changed named it, or the library
- *            wrote to it. A program that writes to prepared device memory by kernels of its own has
- *            to call duo_changed, too.
- * Memory     for each factor 0.5 to 1.5 times its own, with its rows (of op(A); columns of op(B))
- *            and k rounded up to 64; for all factors in an array at most 4 times the array's and
- *            256 KiB. If the device has no more memory, sgemm goes on without. It is freed with the
- *            array, and evicted as device copies are.
- * Numerics   the same algorithm gives the same bits, if the workspace holds both operands whole.
- *            But preparing makes some algorithms cheaper, so another one may run.
+ * On the CPU factors are packed in kept arrays, and in memory of duo_malloc that no GPU could give.
+ * Only calls with m > 8, n > 8 and k >= 64 read packed operands; in a batch whose products the
+ * threads take in turn, only a factor that all products share is packed. Other calls read the
+ * arrays where they are. An inner BLAS has no packed operands.
+ *
+ * Changes    a factor is packed anew at its next use after duo_changed named it, or the library
+ *            wrote to it. A program that forgets duo_changed computes with old data on the CPU,
+ *            too, where DUOBLAS_CHECK does not look. A program that writes to prepared device
+ *            memory by kernels of its own has to call duo_changed, too. A child process packs anew.
+ * Memory     on the device for each factor 0.5 to 1.5 times its own, with its rows (of op(A);
+ *            columns of op(B)) and k rounded up to 64. In host memory as much as its own, with the
+ *            rows of op(A) rounded up to 32 at most, and twice that for DUO_MATH_FLOAT64. On each
+ *            side for all factors in an array at most 4 times the array's and 256 KiB. If there is
+ *            no more memory, sgemm goes on without. It is freed with the array, and on the device
+ *            evicted as device copies are.
+ * Numerics   the CPU's algorithms give the same bits, packed or not. On the device the same
+ *            algorithm gives the same bits, if the workspace holds both operands whole. But
+ *            preparing makes some algorithms cheaper there, so another one may run.
  * Threads    calls of other threads may use the array meanwhile: memory that they are about to read
- *            is freed after them.
- * Returns    DUO_OK (also where no GPU will ever need it), DUO_ERR_CONTEXT, DUO_ERR_NULL,
+ *            is freed after them, and not packed anew before.
+ * Returns    DUO_OK (also where nothing will ever be packed), DUO_ERR_CONTEXT, DUO_ERR_NULL,
  *            DUO_ERR_SIZE, DUO_ERR_RANGE (not in one array of these kinds).
  * Since      1.0
  */

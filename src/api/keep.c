@@ -93,7 +93,7 @@ duo_status duo_prepare(duo_context *given, const void *address, size_t bytes)
     else
         region->packed.promised = (duo_range){0, 0};
     if (status == DUO_OK) {
-        region->packed.full = false;
+        region->packed.full[DUO_SIDE_CPU] = region->packed.full[DUO_SIDE_GPU] = false;
         if (bytes == 0) duo_region_drop_packed(region);
     }
     duo_residency_unlock();

@@ -24,7 +24,8 @@ static bool timeable(const duo_execution *e, duo_side side)
     const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same operand */
     const duo_resources *const res = &e->ctx->resources;
     bool good = !res->unwaited && duo_deferred_awaited(res->deferred).of == NULL;
-    for (int i = 0; i < DUO_OPERANDS; i++) good &= !call->operand[i].prepared;
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        good &= side == DUO_SIDE_CPU ? !call->operand[i].promised : !call->operand[i].prepared;
     if (side == DUO_SIDE_CPU) return good && out->residence != DUO_AT_DEVICE;
     good &= call->operation == DUO_SGEMM || !res->async;
     return good && res->queue != NULL && duo_operand_lies_in_host(out) &&

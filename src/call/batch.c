@@ -188,6 +188,23 @@ duo_status duo_batch_queued(duo_execution *e, bool queued)
     return status;
 }
 
+void duo_batch_wrote_list(duo_execution *e)
+{
+    const duo_list *const list = &e->call->batch->list[DUO_C];
+    duo_region *region = NULL;
+    if (e->call->batch->where[DUO_C] != DUO_BATCH_HOSTED ||
+        !duo_residency_near(list->lowest, list->highest + 1))
+        return;
+    duo_residency_lock();
+    for (int64_t p = 0; p < e->call->batch->count; p++) {
+        uintptr_t low, high;
+        region = along_list(e, DUO_C, p, region, &low, &high);
+        if (region != NULL)
+            duo_packed_stale(&region->packed, low - region->low, high - region->low);
+    }
+    duo_residency_unlock();
+}
+
 void duo_batch_use_copies(const duo_call *from, const duo_call *local, duo_call *call,
                           duo_batch *batch)
 {
@@ -352,7 +369,9 @@ duo_status duo_batch_fetch(duo_execution *e, const duo_call *call)
                           is_direct(e->call, DUO_C, false), &done);
     e->done = done / (c->rows * c->columns);
     if (status == DUO_OK) res->reading_host = false; /* the queue's work is done */
-    if (e->done == 0 || e->call->batch->where[DUO_C] == DUO_BATCH_HOSTED) return status;
+    if (e->done == 0) return status;
+    duo_batch_wrote_list(e);
+    if (e->call->batch->where[DUO_C] == DUO_BATCH_HOSTED) return status;
     const duo_status told = duo_place_wrote_host(res, &e->call->batch->spans.operand[DUO_C]);
     return status == DUO_OK ? told : status;
 }

@@ -122,6 +122,8 @@ bool duo_batch_has_gaps(const duo_call *call, int i, uintptr_t low, uintptr_t hi
 duo_status duo_batch_claim(duo_execution *e);
 /* The launch was queued, or failed. If queued, claims the regions again; lets all of them go. */
 duo_status duo_batch_queued(duo_execution *e, bool queued);
+/* If C is a list in host memory, tells the regions that it was written. */
+void duo_batch_wrote_list(duo_execution *e);
 /* Makes `call` and `batch` copies of `from` that name the placed operands. local: the placed
  * spans. */
 void duo_batch_use_copies(const duo_call *from, const duo_call *local, duo_call *call,

@@ -107,6 +107,15 @@ double duo_team_work(const duo_call *call, const duo_conditions *conditions,
     return duo_algorithm_seconds(algorithm, &one, &alone, &threads);
 }
 
+/* Finds, or makes, packed operands that all products share. */
+static void find_packed(duo_algorithm_id algorithm, duo_call *call, int threads)
+{
+    for (int i = DUO_A; i <= DUO_B; i++)
+        call->operand[i].promised &= duo_batch_even(call->batch, i) && call->batch->stride[i] == 0;
+    call->threads = threads;
+    duo_place_packed(algorithm, call);
+}
+
 duo_outcome duo_run_team(duo_execution *e, duo_choice *choice)
 {
     static const double kPiece = 1e-5; /* seconds; a thread gets products for at least this long */
@@ -117,6 +126,7 @@ duo_outcome duo_run_team(duo_execution *e, duo_choice *choice)
     duo_outcome status = duo_place_on_host(res, spans, &local);
     if (status == DUO_OK) {
         duo_batch_use_copies(e->call, &local, &call, &batch);
+        find_packed(choice->algorithm->id, &call, e->conditions.threads);
         call.threads = 1;
         const double one = duo_team_work(e->call, &e->conditions, choice->algorithm);
         const double pieces = ceil(kPiece / fmax(one, 1e-9));
@@ -127,6 +137,8 @@ duo_outcome duo_run_team(duo_execution *e, duo_choice *choice)
                               .per_piece = (int64_t)fmin(pieces, (double)batch.count)};
         duo_team_run(do_products, (void *)(uintptr_t)&job,
                      (batch.count + job.per_piece - 1) / job.per_piece, e->conditions.threads);
+        duo_place_let_go(&call);
+        duo_batch_wrote_list(e);
         status = duo_place_from_host(res, spans, &local);
     }
     duo_place_end(res, spans, &local);

@@ -171,8 +171,11 @@ duo_status duo_coherence_written_all(duo_resources *res, uintptr_t low, uintptr_
     duo_status status = DUO_OK;
     for (duo_region *r = duo_residency_first(low, high); r != NULL;
          r = duo_residency_next(r, high)) {
-        if (r->kind != DUO_REGION_KEPT) continue;
         const uintptr_t from = low > r->low ? low : r->low, to = high < r->high ? high : r->high;
+        if (r->kind != DUO_REGION_KEPT) {
+            duo_packed_stale(&r->packed, from - r->low, to - r->low);
+            continue;
+        }
         const duo_status told = duo_coherence_written(res, r, from - r->low, to - r->low);
         if (status == DUO_OK) status = told;
     }
@@ -215,5 +218,6 @@ void duo_coherence_remove(duo_region *region)
 {
     duo_region_settle(region);
     duo_region_drop_copy(region);
+    duo_region_drop_packed(region);
     duo_residency_remove(region);
 }

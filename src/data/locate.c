@@ -41,6 +41,7 @@ static duo_status locate_operand(int device, uint64_t number, duo_operand *o)
     o->region = region;
     o->registered = true;
     duo_region_use(region, number);
+    o->promised = duo_packed_promised(&region->packed, part);
     if (region->lost) return DUO_ERR_LOST;
     switch (region->kind) {
     case DUO_REGION_DEVICE:
@@ -72,7 +73,8 @@ duo_status duo_locate(int device, duo_call *call)
     uintptr_t low = UINTPTR_MAX, high = 0; /* of all operands */
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &call->operand[i];
-        o->on_host = o->on_device = o->crosses = o->prepared = false;
+        o->on_host = o->on_device = o->crosses = false;
+        o->promised = o->prepared = false;
         o->registered = o->counts_as_device = o->in_kept = false;
         o->host_written = false;
         o->held = o->region = NULL;

@@ -144,6 +144,40 @@ duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call 
     return status;
 }
 
+/* The region in host memory whose packed operands this operand may use, or NULL. Under the
+ * residency lock. */
+static duo_region *packed_in(const duo_operand *o, bool changed)
+{
+    if (!o->promised || !o->read || o->written || o->held != NULL) return NULL;
+    duo_region *const region = changed ? duo_residency_of(o) : o->region;
+    if (region == NULL || region->leaving || duo_region_lies_on_device(region)) return NULL;
+    const duo_range part = duo_region_part(region, o);
+    return duo_range_meets(region->host_stale, part.from, part.to) ? NULL : region;
+}
+
+/* All are packed before any region is held: an operand is not packed anew while its region is
+ * held. */
+void duo_place_packed(duo_algorithm_id algorithm, duo_call *local)
+{
+    duo_operand *const operand = local->operand;
+    if (!operand[DUO_A].promised && !operand[DUO_B].promised) return;
+    duo_region *region[DUO_OPERANDS] = {NULL};
+    duo_residency_lock();
+    const bool changed = duo_residency_changes() != local->changes;
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        region[i] = packed_in(&operand[i], changed);
+        if (region[i] == NULL) continue;
+        const duo_range part = duo_region_part(region[i], &operand[i]);
+        operand[i].packed = duo_prepared_on_host(algorithm, local, i, region[i], part);
+    }
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        if (operand[i].packed == NULL) continue;
+        operand[i].held = region[i];
+        duo_residency_hold(region[i], NULL);
+    }
+    duo_residency_unlock();
+}
+
 duo_status duo_place_from_host(duo_resources *res, const duo_call *call, duo_call *local)
 {
     const int i = call->operation == DUO_SGEMM ? DUO_C : DUO_RESULT;
@@ -384,18 +418,29 @@ void duo_place_queued(duo_resources *res, const duo_call *call, duo_call *local,
 
 /* ---- On either ---- */
 
+void duo_place_let_go(duo_call *local)
+{
+    bool any = false;
+    for (int i = 0; i < DUO_OPERANDS; i++) any |= local->operand[i].held != NULL;
+    if (!any) return;
+    duo_residency_lock();
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        if (local->operand[i].held != NULL) duo_residency_let_go(local->operand[i].held, false);
+        local->operand[i].held = NULL;
+    }
+    duo_residency_unlock();
+}
+
 void duo_place_end(duo_resources *res, const duo_call *call, duo_call *local)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
         if (o->residence == DUO_AT_DEVICE && local->operand[i].address != o->address)
             free(local->operand[i].address);
-        duo_operand *const placed = &local->operand[i];
-        if (!placed->host_written && placed->held == NULL) continue;
+        if (!local->operand[i].host_written) continue;
         duo_residency_lock();
-        if (placed->host_written) duo_residency_host_wrote(&res->host_write);
-        if (placed->held != NULL) duo_residency_let_go(placed->held, false);
-        placed->held = NULL;
+        duo_residency_host_wrote(&res->host_write);
         duo_residency_unlock();
     }
+    duo_place_let_go(local);
 }

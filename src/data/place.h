@@ -30,6 +30,11 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, duo_cal
 /* Writes a reduction's result that came in the pinned word. */
 duo_status duo_place_result(duo_resources *res, const duo_operand *o, float value);
 
+/* Finds, or makes, packed operands for an algorithm of the CPU, of a call that was placed on the
+ * host. They hold their regions until duo_place_end, or duo_place_let_go. */
+void duo_place_packed(duo_algorithm_id algorithm, duo_call *local);
+void duo_place_let_go(duo_call *local);
+
 /* Has to follow placing on either side, also on failure. */
 void duo_place_end(duo_resources *res, const duo_call *call, duo_call *local);
 

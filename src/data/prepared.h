@@ -14,4 +14,12 @@
 void *duo_prepared(duo_resources *res, duo_algorithm_id algorithm, const duo_call *local, int i,
                    duo_region *region, duo_range part);
 
+/*
+ * The same in host memory, for an algorithm of the CPU. The call's threads pack it, under the
+ * residency lock. The caller does not hold the region yet. NULL also if it is to be packed anew
+ * while others hold the region: they may be reading it.
+ */
+void *duo_prepared_on_host(duo_algorithm_id algorithm, const duo_call *local, int i,
+                           duo_region *region, duo_range part);
+
 #endif

@@ -16,7 +16,7 @@ size_t duo_region_copy_bytes(const duo_region *region)
 size_t duo_region_evictable_bytes(const duo_region *region)
 {
     const size_t copy = region->device_copy != NULL ? duo_region_copy_bytes(region) : 0;
-    return copy + duo_packed_bytes(&region->packed);
+    return copy + duo_packed_bytes(&region->packed, DUO_SIDE_GPU);
 }
 
 void duo_region_set_copy(duo_region *region, int device, void *allocation)
@@ -31,7 +31,9 @@ void duo_region_set_copy(duo_region *region, int device, void *allocation)
 
 void duo_region_drop_packed(duo_region *region)
 {
-    if (region->pending == 0) duo_packed_drop(&region->packed, region->device);
+    if (region->pending > 0) return;
+    duo_packed_drop(&region->packed, DUO_SIDE_GPU, region->device);
+    duo_packed_drop(&region->packed, DUO_SIDE_CPU, region->device);
 }
 
 void duo_region_drop_copy(duo_region *region)
@@ -43,7 +45,7 @@ void duo_region_drop_copy(duo_region *region)
                                  bytes);
         duo_device_count_copy(region->device, -(double)bytes);
     }
-    duo_packed_drop(&region->packed, region->device);
+    duo_packed_drop(&region->packed, DUO_SIDE_GPU, region->device);
     region->device_copy = NULL;
     region->users = (duo_users){0};
 }
@@ -97,6 +99,8 @@ void duo_region_in_child(duo_region *region)
      * fork. */
     lose(region);
     region->device_copy = NULL; /* its memory is the parent's */
+    /* The parent may go on to write memory that both share, and tells only its own list. */
+    duo_packed_stale(&region->packed, 0, duo_region_bytes(region));
     region->pending = region->pending_writes = 0;
     region->leaving = false;
     region->writing = (duo_range){0, 0};

@@ -145,15 +145,16 @@ static inline void duo_region_use(duo_region *region, uint64_t call)
 /* Bytes to allocate for a kept array's device copy. */
 size_t duo_region_copy_bytes(const duo_region *region);
 
-/* Bytes that evicting frees: the region's device copy and its packed operands. */
+/* Bytes that evicting frees: the region's device copy and its packed operands on the device. */
 size_t duo_region_evictable_bytes(const duo_region *region);
 
 /* The kept array's device copy is in this new allocation; none of its bytes are current. */
 void duo_region_set_copy(duo_region *region, int device, void *allocation);
 
 /*
- * Frees every packed operand; the second also a kept array's device copy, with all data in it.
- * While somebody holds the region both stay: the last holder drops them when it lets the region go.
+ * Frees every packed operand; the second those on the device, and a kept array's device copy with
+ * all data in it. While somebody holds the region all stay: the last holder drops them when it lets
+ * the region go.
  */
 void duo_region_drop_packed(duo_region *region);
 void duo_region_drop_copy(duo_region *region);

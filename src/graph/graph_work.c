@@ -42,10 +42,17 @@ static duo_status run_copy(duo_context *ctx, const duo_work *w)
     return status;
 }
 
-static void set_on_host(const duo_work *w)
+static duo_status set_on_host(duo_context *ctx, const duo_work *w)
 {
+    const uintptr_t low = (uintptr_t)w->dst;
+    const uintptr_t high = low + (w->height - 1) * w->dst_pitch + w->width;
     for (size_t run = 0; run < w->height; run++)
         memset((char *)w->dst + run * w->dst_pitch, w->value, w->width);
+    if (!duo_residency_near(low, high)) return DUO_OK;
+    duo_residency_lock();
+    const duo_status status = duo_coherence_written_all(&ctx->resources, low, high);
+    duo_residency_unlock();
+    return status;
 }
 
 static duo_status set_on_device(duo_context *ctx, const duo_work *w)
@@ -86,8 +93,7 @@ duo_status duo_graph_run_node(duo_context *ctx, const duo_graph_node *n)
     case DUO_WORK_SET:
         if (w->width == 0 || w->height == 0) return DUO_OK;
         if (n->side != DUO_NODE_HOST) return set_on_device(ctx, w);
-        set_on_host(w);
-        return DUO_OK;
+        return set_on_host(ctx, w);
     default:
         return run_operation(ctx, w);
     }
