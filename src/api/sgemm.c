@@ -89,8 +89,10 @@ static bool near_registered(const product *p)
 /* Multiplies without a duo_call. */
 static void run_ffma(duo_context *ctx, const product *p)
 {
+    /* Every member is named: the compiler would clear a structure of this size in 10 ns. */
     duo_product tiny = {.transa = p->transa,
                         .transb = p->transb,
+                        .vector = false,
                         .m = p->m,
                         .n = p->n,
                         .k = p->k,
@@ -101,7 +103,11 @@ static void run_ffma(duo_context *ctx, const product *p)
                         .c = p->c,
                         .lda = p->lda,
                         .ldb = p->ldb,
-                        .ldc = p->ldc};
+                        .ldc = p->ldc,
+                        .packed = NULL,
+                        .row = 0,
+                        .column = 0,
+                        .step = 0};
     ctx->last.tiny = true;
     ctx->last.algorithm = duo_algorithm_of(DUO_sgemm_cpu_ffma);
     set_problem(&ctx->last.call, p);

@@ -366,7 +366,10 @@ duo_product duo_product_of(const duo_ffma *clone, const duo_call *call, duo_pack
                          .lda = a->ld,
                          .ldb = b->ld,
                          .ldc = c->ld,
-                         .packed = any ? packed : NULL};
+                         .packed = any ? packed : NULL,
+                         .row = 0,
+                         .column = 0,
+                         .step = 0};
 }
 
 void duo_ffma_share(const duo_ffma *clone, const duo_call *call)
