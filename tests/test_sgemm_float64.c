@@ -6,6 +6,7 @@
  * algorithms with all others.
  */
 #define _GNU_SOURCE
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -363,6 +364,7 @@ static void cpu_without_memory(void)
         const struct rlimit none = {0, before.rlim_max};
         CHECK(setrlimit(RLIMIT_AS, &none) == 0, "setrlimit");
         duo_scratch_trim();
+        (void)malloc_trim(0);
         void *const memory = malloc((size_t)1 << 20); /* less than the algorithm asks for */
         const int status = run_on_cpu(&p, &o);
         CHECK(setrlimit(RLIMIT_AS, &before) == 0, "setrlimit back");
