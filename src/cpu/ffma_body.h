@@ -30,10 +30,12 @@
  *                        FULL and HALF are not 8
  *   first8(p, count)     the first `count` floats, and zeros
  *
+ * Masks    A mask in a loop costs arithmetic. So loops are compiled twice, for whole vectors and for
+ *          the last one (`whole`).
  * Paths    All give the same bits, as only the order of k matters. Small products read A and B
- *          where they are. Few steps of a large C keep a few columns of B in registers (`outer`).
- *          With few columns or few rows, memory is read once, in ascending order (`few`). All
- *          others are cut into blocks that fit the caches, and packed where that pays.
+ *          where they are. Few steps keep columns of B in registers (`outer`). With few columns or
+ *          few rows, the large operand is read once, in ascending order (`few`). All others are cut
+ *          into blocks that fit the caches, and packed where that pays.
  */
 #include <stddef.h>
 #include <string.h>
@@ -52,6 +54,9 @@
 #define load_some    JOIN(load_some, WIDTH)
 #define store        JOIN(store, WIDTH)
 #define store_some   JOIN(store_some, WIDTH)
+#define load_rows    JOIN(load_rows, WIDTH)
+#define store_rows   JOIN(store_rows, WIDTH)
+#define end_vector   JOIN(end_vector, WIDTH)
 #define load_number  JOIN(load_number, WIDTH)
 #define store_number JOIN(store_number, WIDTH)
 #define splat        JOIN(splat, WIDTH)
@@ -86,9 +91,17 @@ INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static void vector_product(const duo_product *p)
 {
-    /* Of few elements, a part of k may be short. */
-    if ((p->m > 1 && p->n > 1) || (p->m * p->n <= DUO_FEW && p->k >= DUO_MANY)) {
+    const bool few = p->m * p->n <= DUO_FEW && ((p->m > 1 && p->n > 1) || p->k >= DUO_MANY);
+    if (p->m * p->n == 1 && (p->transa || p->lda == 1) && (!p->transb || p->ldb == 1)) {
+        end_element(p, one_element(p->a, p->b, p->k), p->c);
+        return;
+    }
+    if (few && p->transa && !p->transb) {
         few_elements(p);
+        return;
+    }
+    if (p->m > 1 && p->n > 1) {
+        few_lines(p);
         return;
     }
     if (p->k <= DUO_CHAINS && p->n == 1 && !p->transa) {
@@ -107,18 +120,19 @@ static void vector_product(const duo_product *p)
 /* ---- Which path ---- */
 
 /*
- * The most columns for which X is read once and not packed. There are fewer if X fits the L2 cache
- * with contiguous columns: tiles are faster then, the more so if C is not transposed. Measured with
- * AVX2 on a Zen 3.
+ * The most columns of Y for which X is read where it is, by `few`. There are fewer if X fits the L2
+ * cache: then tiles of blocks are faster. They are slow for a transposed A of few rows: so C is
+ * summed as its transpose then. Measured with AVX2 on a Zen 3 and AVX-512 on a Xeon.
  */
 static int64_t most_columns(const view *w)
 {
-    if (w->p->k <= 16 || w->m < 4 * FULL) return 0;
-    if (w->along_k || w->m * w->p->k > 1 << 15) return 8;
-    return w->c_i == 1 ? 2 : 4;
+    const bool transposed = w->c_i != 1;
+    if (w->p->k <= 16) return 0;
+    if (w->along_k) return w->m < FULL ? 0 : is_far(w) ? 8 : 4;
+    if (transposed && !is_far(w)) return w->p->transa ? MOST_FEW : 4;
+    if (w->m < 4 * FULL) return 0;
+    return is_far(w) ? 8 : 2;
 }
-
-enum { LARGE_C = 1 << 18 }; /* elements that do not fit the L2 cache */
 
 static void multiply(const duo_product *p)
 {
@@ -130,11 +144,11 @@ static void multiply(const duo_product *p)
         small(p);
         return;
     }
-    if (p->k <= OUTER_STEPS && !p->transa && p->m >= 4 * ROWS && p->m * p->n > LARGE_C) {
+    if (p->k <= OUTER_STEPS && !p->transa && p->m >= ROWS) {
         few_steps(p);
         return;
     }
-    if (p->m <= 8 || p->n <= 8) {
+    if (p->m <= MOST_FEW || p->n <= MOST_FEW) {
         const view columns = view_of(p), rows = transposed_view_of(p);
         if (p->n <= most_columns(&columns)) {
             few(&columns);
@@ -145,7 +159,7 @@ static void multiply(const duo_product *p)
             return;
         }
     }
-    if (!multiply_blocks(p)) few_after_few(p);
+    if (!multiply_blocks(p)) without_memory(p);
 }
 
 /* Of small ones that are not packed all but the addresses is prepared once. With one step, the

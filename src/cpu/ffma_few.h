@@ -34,12 +34,17 @@ static view transposed_view_of(const duo_product *p)
         p->c, p->ldc, 1,    p->n,   p->m};
 }
 
+/* Does X fill most of the L2 cache? */
+INLINE bool is_far(const view *w) { return w->m * w->p->k > 1 << 15; }
+
 /* Sums that stay in the L1 cache, or in the L2 cache. */
 enum { STRIP = 8192 / sizeof(number), LONG_STRIP = 8 * STRIP };
 
-/* Adds `steps` steps to sums of `count` vectors of rows and `here` of the columns. */
-INLINE void add_columns(const int count, const int columns, const int here, const int steps,
-                        const float *x, int64_t ldx, mask last, vec factor[][8], number *sum)
+/* Adds `steps` steps to sums of `count` vectors of rows and `here` of the columns. whole: is the last
+ * vector full? */
+INLINE void add_columns(const bool whole, const int count, const int columns, const int here,
+                        const int steps, const float *x, int64_t ldx, mask last, vec factor[][8],
+                        number *sum)
 {
     vec s[2][4];
     UNROLLED for (int v = 0; v < count; v++) UNROLLED for (int j = 0; j < here; j++) s[v][j] =
@@ -47,8 +52,8 @@ INLINE void add_columns(const int count, const int columns, const int here, cons
     UNROLLED for (int z = 0; z < steps; z++)
     {
         vec xz[2];
-        UNROLLED for (int v = 0; v < count - 1; v++) xz[v] = load(x + z * ldx + v * FULL);
-        xz[count - 1] = load_some(x + z * ldx + (count - 1) * FULL, last);
+        UNROLLED for (int v = 0; v < count; v++) xz[v] =
+            load_rows(whole || v < count - 1, x + z * ldx + v * FULL, last);
         UNROLLED for (int j = 0; j < here; j++) UNROLLED for (int v = 0; v < count; v++) s[v][j] =
             fused(xz[v], factor[j][z], s[v][j]);
     }
@@ -56,31 +61,33 @@ INLINE void add_columns(const int count, const int columns, const int here, cons
         store_number(sum + (v * columns + j) * FULL, s[v][j]);
 }
 
+/* The same for all columns. */
+INLINE void add_vectors(const bool whole, const int count, const int columns, const int steps,
+                        const float *x, int64_t ldx, mask last, vec factor[][8], number *sum)
+{
+    const int four = columns < 4 ? columns : 4;
+    add_columns(whole, count, columns, four, steps, x, ldx, last, factor, sum);
+    if (columns > 4)
+        add_columns(whole, count, columns, columns - four, steps, x, ldx, last, factor + 4,
+                    sum + 4 * FULL);
+}
+
 /* `steps` steps of a strip of rows: sum[vector of rows][column][row]. */
 INLINE void add_strip(const int columns, const int steps, const view *w, int64_t i0, int64_t rows,
                       int64_t l, number *sum)
 {
-    const mask all = some(FULL), last = some((rows - 1) % FULL + 1);
+    const mask last = some((rows - 1) % FULL + 1);
     const float *const x = w->x + i0 + l * w->ldx;
-    const int four = columns < 4 ? columns : 4;
     vec factor[8][8];
     for (int j = 0; j < columns; j++)
         for (int z = 0; z < steps; z++) factor[j][z] = splat(w->y[(l + z) * w->y_k + j * w->y_j]);
-    for (int64_t i = 0; i < rows; i += 2 * FULL) {
-        number *const s = sum + i * columns;
-        if (i + FULL < rows) {
-            const mask second = i + 2 * FULL < rows ? all : last;
-            add_columns(2, columns, four, steps, x + i, w->ldx, second, factor, s);
-            if (columns > 4)
-                add_columns(2, columns, columns - four, steps, x + i, w->ldx, second, factor + 4,
-                            s + 4 * FULL);
-        } else {
-            add_columns(1, columns, four, steps, x + i, w->ldx, last, factor, s);
-            if (columns > 4)
-                add_columns(1, columns, columns - four, steps, x + i, w->ldx, last, factor + 4,
-                            s + 4 * FULL);
-        }
-    }
+    int64_t i = 0;
+    for (; i + ROWS <= rows; i += ROWS)
+        add_vectors(true, 2, columns, steps, x + i, w->ldx, last, factor, sum + i * columns);
+    if (i + FULL < rows)
+        add_vectors(false, 2, columns, steps, x + i, w->ldx, last, factor, sum + i * columns);
+    else if (i < rows)
+        add_vectors(false, 1, columns, steps, x + i, w->ldx, last, factor, sum + i * columns);
 }
 
 /* Up to 8 columns of Y, X's columns contiguous: X is read a few whole columns at a time, and the
@@ -147,18 +154,6 @@ INLINE void add_rows(const int columns, const view *w, const float *x, int64_t l
             fused(load_number(copy[z]), splat(y[j * w->y_j]), s[j]);
 }
 
-/* The same without vectors, if there are fewer rows or steps than a vector has elements. */
-INLINE void add_short_rows(const int columns, const view *w, int64_t i, int64_t first, int64_t end,
-                           vec s[8])
-{
-    for (int64_t l = first; l < end; l++) {
-        float column[FULL] = {0};
-        for (int64_t q = 0; q < FULL && i + q < w->m; q++) column[q] = w->x[(i + q) * w->ldx + l];
-        UNROLLED for (int j = 0; j < columns; j++) s[j] =
-            fused(load(column), splat(w->y[l * w->y_k + j * w->y_j]), s[j]);
-    }
-}
-
 /* A vector of rows from row i on. The first `known` of them are in C already. */
 INLINE void few_rows(const int columns, const view *w, int64_t i, int64_t known)
 {
@@ -169,13 +164,10 @@ INLINE void few_rows(const int columns, const view *w, int64_t i, int64_t known)
         const int64_t end = smaller(p->k, first + CHAIN);
         vec s[8];
         UNROLLED for (int j = 0; j < columns; j++) s[j] = zero();
-        if (w->m < FULL || p->k < FULL)
-            add_short_rows(columns, w, i, first, end, s);
-        else
-            for (int64_t l = first; l < end; l += FULL) {
-                const int64_t skip = l + FULL <= end ? 0 : l + FULL - end;
-                add_rows(columns, w, w->x + i * w->ldx, l - skip, skip, s);
-            }
+        for (int64_t l = first; l < end; l += FULL) {
+            const int64_t skip = l + FULL <= end ? 0 : l + FULL - end;
+            add_rows(columns, w, w->x + i * w->ldx, l - skip, skip, s);
+        }
         UNROLLED for (int j = 0; j < columns; j++) total[j] =
             first == 0 ? s[j] : plus(total[j], s[j]);
     }
@@ -192,16 +184,63 @@ INLINE void few_rows(const int columns, const view *w, int64_t i, int64_t known)
     }
 }
 
-/* Up to 8 columns of Y, X's rows contiguous. The last rows are summed with some before them. */
+/* Up to 8 columns of Y, X's rows contiguous; at least a vector of them and of steps. The last rows
+ * are summed with some before them. */
 INLINE void few_by_rows(const int columns, const view *w)
 {
     for (int64_t i = 0; i < w->m; i += FULL) {
-        const int64_t known = w->m < FULL ? 0 : i - smaller(i, w->m - FULL);
+        const int64_t known = i - smaller(i, w->m - FULL);
         few_rows(columns, w, i - known, known);
     }
 }
 
-/* Up to 8 columns. */
+enum { MOST_FEW = 24 }; /* columns of Y */
+
+/* Ends rows [i, i + rows) of C's transpose. sum[j height + row]: of column j. */
+NOINLINE void end_transposed(const view *w, int64_t i, int64_t rows, const number *sum,
+                             int64_t height)
+{
+    const number alpha = w->p->alpha, beta = w->p->beta;
+    for (int64_t q = 0; q < rows; q++) {
+        float *const c = w->c + (i + q) * w->c_i;
+        if (beta == 0) {
+            for (int64_t j = 0; j < w->n; j++) c[j] = (float)(alpha * sum[j * height + q]);
+        } else {
+            for (int64_t j = 0; j < w->n; j++)
+                c[j] = (float)blend(alpha, sum[j * height + q], beta * c[j]);
+        }
+    }
+}
+
+/* Up to MOST_FEW columns of Y, X's columns contiguous, C's transpose: in tiles, as small products. */
+NOINLINE void few_in_tiles(const view *w)
+{
+    const duo_product *const p = w->p;
+    const int64_t width = even_columns(w->n);
+    number total[ROWS * MOST_FEW];
+    tile t = tile_of(p);
+    t.a_step = w->ldx;
+    t.b_step = w->y_k;
+    t.b_column = w->y_j;
+    t.ends = false;
+    for (int64_t i = 0; i < w->m; i += t.rows) {
+        t.rows = rows_of_tile(w->m - i);
+        const int64_t height = t.rows > FULL ? ROWS : t.rows > HALF ? FULL : HALF;
+        for (int64_t first = 0; first < p->k; first += CHAIN) {
+            t.k = smaller(p->k - first, CHAIN);
+            t.adds = first > 0;
+            t.a = w->x + i + first * w->ldx;
+            for (int64_t j = 0; j < w->n; j += width) {
+                t.b = w->y + first * w->y_k + j * w->y_j;
+                t.total = total + j * height;
+                run_kernel(&t, (int)smaller(w->n - j, width), NONE_PACKED);
+            }
+        }
+        end_transposed(w, i, t.rows, total, height);
+    }
+}
+
+/* Up to 8 columns, or MOST_FEW if few_in_tiles serves them. */
 NOINLINE void few(const view *w)
 {
 #define FEW(columns)                                                                               \
@@ -211,6 +250,10 @@ NOINLINE void few(const view *w)
         else                                                                                       \
             few_by_columns(columns, w);                                                            \
         break;
+    if (!w->along_k && w->c_i != 1 && !is_far(w) && (w->n > 4 || w->m < 4 * FULL)) {
+        few_in_tiles(w);
+        return;
+    }
     switch (w->n) {
         FEW(1)
         FEW(2)
@@ -224,12 +267,25 @@ NOINLINE void few(const view *w)
 #undef FEW
 }
 
-/* Without memory: any product, a few columns at a time. */
-NOINLINE void few_after_few(const duo_product *p)
+/* Any product, a vector of C at a time. */
+NOINLINE void without_memory(const duo_product *p)
 {
-    for (int64_t j = 0; j < p->n; j += 8) {
-        const duo_product part = duo_product_tile(p, 0, p->m, j, smaller(p->n - j, 8));
-        const view w = view_of(&part);
-        few(&w);
-    }
+    for (int64_t j = 0; j < p->n; j++)
+        for (int64_t i = 0; i < p->m; i += FULL) {
+            const int64_t rows = smaller(p->m - i, FULL);
+            vec total = zero();
+            for (int64_t first = 0; first < p->k; first += CHAIN) {
+                const int64_t end = smaller(p->k, first + CHAIN);
+                vec s = zero();
+                for (int64_t l = first; l < end; l++) {
+                    float row[FULL] = {0};
+                    for (int64_t q = 0; q < rows; q++)
+                        row[q] = p->transa ? p->a[(i + q) * p->lda + l] : p->a[i + q + l * p->lda];
+                    s = fused(load(row), splat(p->b[p->transb ? j + l * p->ldb : l + j * p->ldb]),
+                              s);
+                }
+                total = first == 0 ? s : plus(total, s);
+            }
+            end_vector(p, total, p->c + i + j * p->ldc, some(rows));
+        }
 }

@@ -1,18 +1,41 @@
 /*
- * ffma_micro.h - the product of a tile of C in registers. Included by ffma_body.h once for each
+ * ffma_micro.h - the product of a tile of C in registers, and how a vector of C ends. Included by ffma_body.h once for each
  * width of vectors.
  *
  * A vector holds WIDTH rows of a column. The function is inlined with constant arguments: so every
  * number of columns has a kernel of its own, and the last vector's mask is the only edge.
  */
 
-/* The tile's first `count` vectors of rows, the last one perhaps not full, and `columns` columns.
- * form: which operands are packed. */
-INLINE void JOIN(micro, WIDTH)(const int count, const int columns, const packing form,
-                               const tile *t)
+/* From and to a vector of rows. whole: it is full; else the mask says which rows there are. */
+INLINE vec load_rows(const bool whole, const float *p, mask which)
+{
+    return whole ? load(p) : load_some(p, which);
+}
+
+INLINE void store_rows(const bool whole, float *p, mask which, vec v)
+{
+    if (whole)
+        store(p, v);
+    else
+        store_some(p, which, v);
+}
+
+INLINE void end_vector(const duo_product *p, vec sum, float *c, mask which)
+{
+    const vec alpha = splat(p->alpha);
+    store_some(c, which,
+               p->beta == 0.0f
+                   ? times(alpha, sum)
+                   : blend_vector(alpha, sum, times(splat(p->beta), load_some(c, which))));
+}
+
+/* The tile's first `count` vectors of rows and `columns` columns. whole: is the last vector full? A
+ * mask in a loop costs arithmetic. form: which operands are packed. */
+INLINE void JOIN(micro, WIDTH)(const int count, const int columns, const bool whole,
+                               const packing form, const tile *t)
 {
     vec s[COLUMNS][2];
-    const mask last = some(t->rows - (count - 1) * WIDTH);
+    const mask last = some(whole ? WIDTH : t->rows - (count - 1) * WIDTH);
     const bool packed_a = form == A_PACKED || form == BOTH_PACKED;
     const bool packed_b = form == B_PACKED || form == BOTH_PACKED;
     UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++) s[j][v] =
@@ -34,10 +57,8 @@ INLINE void JOIN(micro, WIDTH)(const int count, const int columns, const packing
         {
             if (packed_a)
                 x[v] = load_number(pa + v * WIDTH);
-            else if (v < count - 1)
-                x[v] = load(a + v * WIDTH);
             else
-                x[v] = load_some(a + v * WIDTH, last);
+                x[v] = load_rows(whole || v < count - 1, a + v * WIDTH, last);
         }
         if (packed_a)
             pa += t->a_step;
@@ -65,20 +86,18 @@ INLINE void JOIN(micro, WIDTH)(const int count, const int columns, const packing
         return;
     }
     const vec alpha = splat(t->alpha), beta = splat(t->beta);
-    UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++)
-    {
-        const float *const c = t->c + j * t->ldc + v * WIDTH;
-        if (t->beta == 0.0f)
+    if (t->beta == 0.0f) {
+        UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++)
             s[j][v] = times(alpha, s[j][v]);
-        else
+    } else {
+        UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++)
+        {
+            const float *const c = t->c + j * t->ldc + v * WIDTH;
             s[j][v] = blend_vector(alpha, s[j][v],
-                                   times(beta, v < count - 1 ? load(c) : load_some(c, last)));
+                                   times(beta, load_rows(whole || v < count - 1, c, last)));
+        }
     }
     /* After all loads: a load that meets a masked store just done waits for it. */
-    UNROLLED for (int j = 0; j < columns; j++)
-    {
-        float *const c = t->c + j * t->ldc;
-        UNROLLED for (int v = 0; v < count - 1; v++) store(c + v * WIDTH, s[j][v]);
-        store_some(c + (count - 1) * WIDTH, last, s[j][count - 1]);
-    }
+    UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++)
+        store_rows(whole || v < count - 1, t->c + j * t->ldc + v * WIDTH, last, s[j][v]);
 }

@@ -7,46 +7,67 @@
 
 enum { OUTER_STEPS = 4 };
 
-/* Up to OUTER_STEPS steps of k, or DUO_CHAINS in a vector product, and A is not transposed: a few
- * columns of C at a time, from top to bottom, so that a large C is written in ascending order. */
-INLINE void outer(const int steps, const int columns, const bool vector, const duo_product *p)
+/* A vector of rows of some columns of C, of which `here` exist. y[column][step]: of B. */
+INLINE void outer_vector(const bool whole, const int steps, const int columns, const duo_product *p,
+                         const float *a, vec y[][DUO_CHAINS], int64_t here, mask which, float *c)
 {
+    vec x[DUO_CHAINS];
+    UNROLLED for (int l = 0; l < steps; l++) x[l] = load_rows(whole, a + l * p->lda, which);
+    UNROLLED for (int q = 0; q < columns; q++)
+    {
+        float *const to = c + q * p->ldc;
+        vec chain[DUO_CHAINS], s = zero();
+        if (q >= here) break;
+        UNROLLED for (int l = 0; l < steps; l++) s = fused(x[l], y[q][l], s);
+        UNROLLED for (int l = 0; l < DUO_CHAINS; l++) chain[l] =
+            l < steps ? fused(x[l], y[q][l], zero()) : zero();
+        if (p->vector) s = add_chain_vectors(chain);
+        if (p->beta == 0.0f)
+            s = times(splat(p->alpha), s);
+        else
+            s = blend_vector(splat(p->alpha), s,
+                             times(splat(p->beta), load_rows(whole, to, which)));
+        store_rows(whole, to, which, s);
+    }
+}
+
+/* Up to OUTER_STEPS steps of k, or DUO_CHAINS in a vector product, and A is not transposed. */
+INLINE void outer(const int steps, const int columns, const bool vector, const duo_product *product)
+{
+    duo_product copy = *product; /* which no store to C can change */
+    const duo_product *const p = &copy;
     const int64_t b_k = p->transb ? p->ldb : 1, b_j = p->transb ? 1 : p->ldb;
     const int64_t strip = 8192 / steps / FULL * FULL; /* of A, in the L1 cache */
-    for (int64_t i0 = 0; i0 < p->m; i0 += strip)
+    copy.vector = vector;
+    for (int64_t i = 0; i < p->m; i += strip)
         for (int64_t j = 0; j < p->n; j += columns) {
-            const int64_t rows = smaller(p->m - i0, strip), here = smaller(p->n - j, columns);
+            const int64_t here = smaller(p->n - j, columns);
+            const float *a = p->a + i;
+            float *c = p->c + i + j * p->ldc;
             vec y[4][DUO_CHAINS];
             UNROLLED for (int q = 0; q < columns; q++)
             {
                 const float *const b = p->b + (q < here ? j + q : j) * b_j;
                 UNROLLED for (int l = 0; l < steps; l++) y[q][l] = splat(b[l * b_k]);
             }
-            for (int64_t v = 0; v < rows; v += FULL) {
-                const mask which = some(rows - v);
-                vec x[DUO_CHAINS];
-                UNROLLED for (int l = 0; l < steps; l++) x[l] =
-                    load_some(p->a + i0 + v + l * p->lda, which);
-                UNROLLED for (int q = 0; q < columns; q++)
-                {
-                    if (q >= here) break;
-                    vec chain[DUO_CHAINS], s = zero();
-                    UNROLLED for (int l = 0; l < steps; l++) s = fused(x[l], y[q][l], s);
-                    UNROLLED for (int l = 0; l < DUO_CHAINS; l++) chain[l] =
-                        l < steps ? fused(x[l], y[q][l], zero()) : zero();
-                    end_vector(p, vector ? add_chain_vectors(chain) : s,
-                               p->c + i0 + v + (j + q) * p->ldc, which);
-                }
-            }
+            int64_t left = smaller(p->m - i, strip);
+            for (; left >= FULL; left -= FULL, a += FULL, c += FULL)
+                outer_vector(true, steps, columns, p, a, y, here, some(FULL), c);
+            if (left > 0) outer_vector(false, steps, columns, p, a, y, here, some(left), c);
         }
 }
 
+/* A line of the cache that two vectors share is written once if C is written column by column.
+ * That pays for vectors of whole lines, if C is not in the L1 cache. */
 NOINLINE void few_steps(const duo_product *p)
 {
+    const bool by_column = FULL * sizeof(float) == 64 && p->m * p->n > 1 << 13;
 #define STEPS(steps, columns)                                                                      \
     case steps:                                                                                    \
         if (p->vector || steps > OUTER_STEPS)                                                      \
             outer(steps, 1, true, p);                                                              \
+        else if (by_column)                                                                        \
+            outer(steps, 1, false, p);                                                             \
         else                                                                                       \
             outer(steps, columns, false, p);                                                       \
         break;

@@ -47,10 +47,13 @@ INLINE tile tile_of(const duo_product *p)
 typedef void kernel(const tile *);
 
 /* Kernels for one number of columns: up to HALF, FULL and 2 FULL rows; for each form. */
-#define KERNEL(rows, width, count, columns, form)                                                  \
-    static void kernel_##rows##_##columns##_##form(const tile *t)                                  \
+#define KERNEL(height, width, count, columns, form)                                                \
+    static void kernel_##height##_##columns##_##form(const tile *t)                                \
     {                                                                                              \
-        JOIN(micro, width)(count, columns, form, t);                                               \
+        if (!(form & A_PACKED) && t->rows == count * width)                                        \
+            JOIN(micro, width)(count, columns, true, form, t);                                     \
+        else                                                                                       \
+            JOIN(micro, width)(count, columns, false, form, t);                                    \
     }
 #define EACH_FORM(rows, width, count, columns)                                                     \
     KERNEL(rows, width, count, columns, NONE_PACKED)                                               \
@@ -111,15 +114,6 @@ INLINE void end_element(const duo_product *p, number sum, float *c)
 {
     const number alpha = p->alpha, beta = p->beta;
     *c = (float)(p->beta == 0.0f ? alpha * sum : blend(alpha, sum, beta * *c));
-}
-
-INLINE void end_vector(const duo_product *p, vec sum, float *c, mask which)
-{
-    const vec alpha = splat(p->alpha);
-    store_some(c, which,
-               p->beta == 0.0f
-                   ? times(alpha, sum)
-                   : blend_vector(alpha, sum, times(splat(p->beta), load_some(c, which))));
 }
 
 /* Ends a vector of C's elements that are `step` apart. */

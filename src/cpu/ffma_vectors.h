@@ -23,31 +23,60 @@ static void gather_rows(float *to, int64_t step, const float *p, int64_t ld, int
  * contiguous columns, and for one with rows so short that they are transposed. */
 enum { SHORT_ROW = 2 * DUO_CHAINS };
 
-NOINLINE void vector_in_registers(const view *w)
+/* One vector of rows, of `rows`: all of them if `whole`. */
+INLINE void rows_in_registers(const bool whole, const view *w, const float *x, int64_t ldx,
+                              int64_t rows, float *c)
 {
     const duo_product *const p = w->p;
+    const mask which = some(rows);
+    vec total = zero();
+    for (int64_t first = 0; first < p->k; first += CHAIN) {
+        const int64_t end = smaller(p->k, first + CHAIN);
+        vec s[DUO_CHAINS];
+        UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] = zero();
+        int64_t l = first;
+        for (; l + DUO_CHAINS <= end; l += DUO_CHAINS)
+            UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] = fused(
+                load_rows(whole, x + (l + z) * ldx, which), splat(w->y[(l + z) * w->y_k]), s[z]);
+        UNROLLED for (int z = 0; z < DUO_CHAINS - 1; z++) if (l + z < end) s[z] =
+            fused(load_rows(whole, x + (l + z) * ldx, which), splat(w->y[(l + z) * w->y_k]), s[z]);
+        const vec sum = add_chain_vectors(s);
+        total = first == 0 ? sum : plus(total, sum);
+    }
+    end_elements(p, total, c, w->c_i, rows);
+}
+
+NOINLINE void vector_in_registers(const view *w)
+{
+    const int64_t k = w->p->k;
     float transposed[SHORT_ROW * FULL];
-    const int64_t ldx = w->along_k ? FULL : w->ldx;
     for (int64_t i = 0; i < w->m; i += FULL) {
         const int64_t rows = smaller(w->m - i, FULL);
-        const mask which = some(rows);
-        vec total = zero();
-        if (w->along_k) gather_rows(transposed, FULL, w->x + i * w->ldx, w->ldx, p->k, rows);
-        const float *const x = w->along_k ? transposed : w->x + i;
-        for (int64_t first = 0; first < p->k; first += CHAIN) {
-            const int64_t end = smaller(p->k, first + CHAIN);
-            vec s[DUO_CHAINS];
-            UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] = zero();
-            int64_t l = first;
-            for (; l + DUO_CHAINS <= end; l += DUO_CHAINS)
-                UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] =
-                    fused(load_some(x + (l + z) * ldx, which), splat(w->y[(l + z) * w->y_k]), s[z]);
-            UNROLLED for (int z = 0; z < DUO_CHAINS - 1; z++) if (l + z < end) s[z] =
-                fused(load_some(x + (l + z) * ldx, which), splat(w->y[(l + z) * w->y_k]), s[z]);
-            const vec sum = add_chain_vectors(s);
-            total = first == 0 ? sum : plus(total, sum);
+        float *const c = w->c + i * w->c_i;
+        if (w->along_k) {
+            gather_rows(transposed, FULL, w->x + i * w->ldx, w->ldx, k, rows);
+            rows_in_registers(true, w, transposed, FULL, rows, c);
+        } else if (rows == FULL) {
+            rows_in_registers(true, w, w->x + i, w->ldx, rows, c);
+        } else {
+            rows_in_registers(false, w, w->x + i, w->ldx, rows, c);
         }
-        end_elements(p, total, w->c + i * w->c_i, w->c_i, rows);
+    }
+}
+
+/* Adds steps [l, l + 2 DUO_CHAINS) to the chains of a vector of rows: chain[z FULL + row]. */
+INLINE void add_to_columns(const bool whole, const view *w, const float *x, int64_t l, mask which,
+                           number *chain)
+{
+    enum { CHAINS = DUO_CHAINS };
+    const float *const y = w->y + l * w->y_k;
+    UNROLLED for (int z = 0; z < CHAINS; z++)
+    {
+        number *const s = chain + z * FULL;
+        const float *const xz = x + z * w->ldx;
+        const vec half = fused(load_rows(whole, xz, which), splat(y[z * w->y_k]), load_number(s));
+        store_number(s, fused(load_rows(whole, xz + CHAINS * w->ldx, which),
+                              splat(y[(z + CHAINS) * w->y_k]), half));
     }
 }
 
@@ -60,25 +89,19 @@ NOINLINE void vector_by_columns(const view *w)
     number chain[ROWS_OF_STRIP * CHAINS], total[ROWS_OF_STRIP];
     for (int64_t i0 = 0; i0 < w->m; i0 += ROWS_OF_STRIP) {
         const int64_t rows = smaller(w->m - i0, ROWS_OF_STRIP);
-        const int64_t vectors = (rows + FULL - 1) / FULL;
+        const int64_t whole = rows / FULL, vectors = (rows + FULL - 1) / FULL;
+        const mask last = some(rows - whole * FULL);
         for (int64_t first = 0; first < p->k; first += CHAIN) {
             const int64_t end = smaller(p->k, first + CHAIN);
             memset(chain, 0, (size_t)vectors * FULL * CHAINS * sizeof *chain);
             int64_t l = first;
             for (; l + 2 * CHAINS <= end; l += 2 * CHAINS) {
-                const float *const x = w->x + i0 + l * w->ldx, *const y = w->y + l * w->y_k;
-                for (int64_t v = 0; v < vectors; v++) {
-                    const mask which = some(rows - v * FULL);
-                    UNROLLED for (int z = 0; z < CHAINS; z++)
-                    {
-                        number *const s = chain + (v * CHAINS + z) * FULL;
-                        const float *const xz = x + v * FULL + z * w->ldx;
-                        const vec half =
-                            fused(load_some(xz, which), splat(y[z * w->y_k]), load_number(s));
-                        store_number(s, fused(load_some(xz + CHAINS * w->ldx, which),
-                                              splat(y[(z + CHAINS) * w->y_k]), half));
-                    }
-                }
+                const float *const x = w->x + i0 + l * w->ldx;
+                for (int64_t v = 0; v < whole; v++)
+                    add_to_columns(true, w, x + v * FULL, l, last, chain + v * CHAINS * FULL);
+                if (whole < vectors)
+                    add_to_columns(false, w, x + whole * FULL, l, last,
+                                   chain + whole * CHAINS * FULL);
             }
             for (; l < end; l++)
                 for (int64_t v = 0; v < vectors; v++) {
