@@ -97,17 +97,17 @@ static void shapes_on_the_cpu(void)
         }
     }
 
-    /* Threads are worth DUO_FFMA_PIECE_WORK multiplications each. */
+    /* Threads are worth 2^16 multiplications each; fewer than three are not worth their start. */
     test_case("shapes/ffma/pieces");
     new_machine(1e-3, 1.0);
     machine.fork_seconds = 0.0;
-    CHECK(test_close(cpu_cost(DUO_sgemm_cpu_ffma, &machine, 40, 40, 40, 4, &threads), 1e-3, 1e-6) &&
+    CHECK(test_close(cpu_cost(DUO_sgemm_cpu_ffma, &machine, 50, 50, 50, 4, &threads), 1e-3, 1e-6) &&
               threads == 1,
-          "%d threads for one piece", threads);
-    CHECK(
-        test_close(cpu_cost(DUO_sgemm_cpu_ffma, &machine, 50, 50, 50, 4, &threads), 0.5e-3, 1e-6) &&
-            threads == 2,
-        "%d threads for two", threads);
+          "%d threads for two pieces", threads);
+    CHECK(test_close(cpu_cost(DUO_sgemm_cpu_ffma, &machine, 55, 55, 55, 3, &threads), 1e-3 / 3,
+                     1e-6) &&
+              threads == 3,
+          "%d threads for three", threads);
 
     /* A library shares out what is worth it, on as many threads as it has. */
     test_case("shapes/openblas/threads");

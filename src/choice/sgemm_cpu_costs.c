@@ -195,12 +195,6 @@ static job job_of(const duo_call *call, const duo_conditions *conditions, duo_al
     return (job){s, duo_curve_seconds(&conditions->profile->curve[id], work, 3)};
 }
 
-/* Pieces of a product that kernels of our own share out. */
-static double own_pieces(const duo_call *call)
-{
-    return floor(work_of(call) / DUO_FFMA_PIECE_WORK) + 1.0;
-}
-
 /* OpenBLAS shares out a product of more multiplications (its interface/gemm.c, with its default of
  * GEMM_MULTITHREAD_THRESHOLD). */
 static const double kOpenblasShares = 1 << 18;
@@ -230,7 +224,7 @@ static job openblas_job(const duo_call *call, const duo_conditions *conditions)
 static job ffma_job(const duo_call *call, const duo_conditions *conditions)
 {
     /* pack: an estimate, as OpenBLAS packs more */
-    return job_of(call, conditions, DUO_sgemm_cpu_ffma, own_pieces(call), 1.0);
+    return job_of(call, conditions, DUO_sgemm_cpu_ffma, duo_ffma_pieces(work_of(call)), 1.0);
 }
 
 /* Without a curve, relative to sgemm_cpu_ffma: a vector holds half as many float64, and operands
@@ -241,7 +235,7 @@ static job float64_job(const duo_call *call, const duo_conditions *conditions)
 {
     const bool known = conditions->profile->curve[DUO_sgemm_cpu_float64].count > 0;
     job j = job_of(call, conditions, known ? DUO_sgemm_cpu_float64 : DUO_sgemm_cpu_ffma,
-                   own_pieces(call), kFloat64Pack);
+                   duo_ffma_pieces(work_of(call)), kFloat64Pack);
     if (!known) j.multiply *= kCpuFloat64Times;
     return j;
 }

@@ -12,6 +12,7 @@
  *   Packed  Tiles and panels find an operand packed as a whole if duo_prepare promised that it
  *           rarely changes. With a packed B there are no panels.
  */
+#include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -73,6 +74,13 @@ const duo_clone *duo_ffma_current(void)
     return __builtin_expect(clone != NULL, 1) ? clone : duo_ffma_set(NULL);
 }
 
+double duo_ffma_pieces(double work)
+{
+    const double piece = 1 << 16, least = 3.0;
+    const double pieces = floor(work / piece) + 1.0;
+    return pieces < least ? 1.0 : pieces;
+}
+
 /* Steps of k of a segment. */
 static int64_t chain_of(const duo_ffma *clone) { return DUO_CHAIN_BYTES / clone->number_bytes; }
 
@@ -120,25 +128,33 @@ static void finish_piece(void *job, int64_t number)
 
 static int useful_threads(double work, int threads)
 {
-    const double pieces = work / DUO_FFMA_PIECE_WORK;
-    return pieces < threads ? (int)pieces + 1 : threads;
+    return (int)fmin(duo_ffma_pieces(work), threads);
 }
 
-/* Tiles for `pieces` threads, each of whole vectors of rows: those with least work and edges. */
+/*
+ * Tiles for `pieces` threads, each of whole vectors of rows: those with least work and edges. A line
+ * of the cache with rows of two tiles goes from thread to thread, for each column. Costs are in
+ * steps of a vector.
+ */
 static void cut(tiles *t, int64_t pieces)
 {
+    enum { LINE = 64, SHARED_LINE = 400 };
     const duo_product *const p = t->p;
     const int64_t row_unit = p->n <= 8 ? 4 * t->clone->rows : t->clone->rows;
     const bool packed_b = p->packed != NULL && p->packed->b != NULL; /* cut between its tiles */
     const int64_t column_unit = packed_b    ? t->clone->panel_width(p->n)
                                 : p->m <= 8 ? 4 * t->clone->rows
-                                            : t->clone->columns;
+                                            : t->clone->columns / 2;
     const int64_t row_units = ceiling(p->m, row_unit), column_units = ceiling(p->n, column_unit);
+    const bool whole_lines =
+        (uintptr_t)p->c % LINE == 0 && p->ldc * (int64_t)sizeof(float) % LINE == 0;
+    const double shared_line = whole_lines ? 0.0 : (double)SHARED_LINE / (double)p->k;
     double best = 0.0;
     for (int64_t down = 1; down <= pieces; down++) {
         const int64_t rows = ceiling(row_units, down) * row_unit;
         const int64_t columns = ceiling(column_units, pieces / down) * column_unit;
-        const double cost = (double)rows * (double)columns / 16.0 + 0.7 * (double)(rows + columns);
+        const double cost = (double)rows * (double)columns / 16.0 + 0.7 * (double)(rows + columns) +
+                            (rows < p->m ? shared_line * (double)columns : 0.0);
         if (down > 1 && cost >= best) continue;
         best = cost;
         t->rows = rows;

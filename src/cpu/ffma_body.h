@@ -30,8 +30,8 @@
  *                        FULL and HALF are not 8
  *   first8(p, count)     the first `count` floats, and zeros
  *
- * Masks    A mask in a loop costs arithmetic. So loops are compiled twice, for whole vectors and for
- *          the last one (`whole`).
+ * Masks    A mask in a loop costs arithmetic. So loops are compiled twice, for whole vectors and
+ *          for the last one (`whole`).
  * Paths    All give the same bits, as only the order of k matters. Small products read A and B
  *          where they are. Few steps keep columns of B in registers (`outer`). With few columns or
  *          few rows, the large operand is read once, in ascending order (`few`). All others are cut

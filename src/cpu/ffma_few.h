@@ -212,7 +212,8 @@ NOINLINE void end_transposed(const view *w, int64_t i, int64_t rows, const numbe
     }
 }
 
-/* Up to MOST_FEW columns of Y, X's columns contiguous, C's transpose: in tiles, as small products. */
+/* Up to MOST_FEW columns of Y, X's columns contiguous, C's transpose: in tiles, as in small
+ * products. */
 NOINLINE void few_in_tiles(const view *w)
 {
     const duo_product *const p = w->p;

@@ -34,8 +34,9 @@ void duo_ffma_multiply(duo_product *p);
  * the bits that sgemm_cpu_ffma gives it alone. */
 void duo_sgemm_cpu_ffma_products(const duo_call *call, int64_t first, int64_t count);
 
-/* The multiplications for which another thread pays. It takes longer to hand out less. */
-enum { DUO_FFMA_PIECE_WORK = 1 << 16 };
+/* The pieces of a product of `work` multiplications that are worth a thread each. It takes longer to
+ * hand out fewer. */
+double duo_ffma_pieces(double work);
 
 /* Does fmaf take a function in software here? Then sgemm_cpu_ffma takes some 50 times as long. */
 bool duo_ffma_is_slow(void);
