@@ -484,6 +484,38 @@ static void tiny_calls(void)
     duo_profile_reset();
 }
 
+/* Is a product of ones tiny? */
+static bool is_tiny(duo_context *ctx, int64_t m, int64_t n, int64_t k)
+{
+    float *const x = malloc((size_t)(m * k + k * n) * sizeof(float));
+    float *const c = malloc((size_t)(m * n) * sizeof(float));
+    for (int64_t i = 0; i < m * k + k * n; i++) x[i] = 1.0f;
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, m, n, k, 1.0f, x,
+                                   m, x + m * k, k, 0.0f, c, m));
+    CHECK(c[0] == (float)k && c[m * n - 1] == (float)k, "%g", (double)c[0]);
+    free(x);
+    free(c);
+    return ctx->last.tiny;
+}
+
+/* Products of any shape are tiny if they cost no more than a cube that is. */
+static void tiny_shapes(void)
+{
+    new_machine(1e-3, 1.0);
+    machine.fork_seconds = 0.0; /* then more threads pay as soon as there are pieces */
+    duo_context *const ctx = duo_context_of(context_on(DUO_PATH_CPU));
+    CHECK_STATUS(DUO_OK, duo_set_threads(ctx, 8));
+    test_case("tiny/shapes");
+    CHECK(is_tiny(ctx, 20, 20, 20), "a small cube was predicted");
+    CHECK(!is_tiny(ctx, 100, 100, 100), "a cube for many threads was not");
+    CHECK(is_tiny(ctx, 300, 2, 3) && is_tiny(ctx, 3, 300, 2) && is_tiny(ctx, 2, 3, 1000),
+          "a flat one was predicted");
+    CHECK(!is_tiny(ctx, 200, 200, 1), "one with much memory was not");
+    CHECK(!is_tiny(ctx, 2000, 10, 10), "one with much work was not");
+    test_context_end(ctx);
+    duo_profile_reset();
+}
+
 /* ---- NULL contexts: each thread has its own ---- */
 
 typedef struct own {
@@ -549,6 +581,7 @@ static const test_entry tests[] = {
     {"threads_count", threads_count},
     {"parallel_region", parallel_region},
     {"tiny_calls", tiny_calls},
+    {"tiny_shapes", tiny_shapes},
     {"null_contexts", null_contexts},
     {NULL, NULL},
 };

@@ -141,14 +141,25 @@ static int64_t largest_size(const product *p)
     return side > p->k ? side : p->k;
 }
 
+/* Does the product multiply no more than a cube of this edge, and touch little more memory? Then it
+ * takes no longer than the cube takes on another side, whatever its shape. */
+static bool fits(const product *p, int64_t edge)
+{
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k, cube = (double)edge;
+    return m * n * k <= cube * cube * cube && m * n + m * k + n * k <= 8.0 * cube * cube;
+}
+
 /* Runs the product if it is tiny. The limit may be settled only now. */
 static bool ran_tiny(duo_context *ctx, const product *p)
 {
     const int64_t size = largest_size(p);
+    int64_t edge;
     do {
-        if (size <= ctx->policy.tiny[DUO_SGEMM])
+        edge = ctx->policy.tiny[DUO_SGEMM];
+        if (size <= edge || (edge > 0 && fits(p, edge)))
             return !near_registered(p) && run_tiny(ctx, p, size);
-    } while (duo_policy_settle(&ctx->policy, &ctx->resources, DUO_SGEMM, size));
+    } while (duo_policy_settle(&ctx->policy, &ctx->resources, DUO_SGEMM,
+                               fits(p, DUO_TINY_EDGE) ? DUO_TINY_EDGE : size));
     return false;
 }
 

@@ -60,10 +60,10 @@ static const duo_algorithm *algorithm_for(const duo_policy *policy,
     return best >= 0 && choice[best].threads == 1 ? choice[best].algorithm : NULL;
 }
 
-/* The largest limits of tiny calls. Beyond them a prediction takes a small part of the call's time;
- * cpu/kernels.h counts on the edge. */
-enum { LARGEST_EDGE = 512, LARGEST_LENGTH = 32768 };
-static const int64_t kMost[DUO_OPERATIONS] = {LARGEST_EDGE, LARGEST_LENGTH, LARGEST_LENGTH,
+/* The largest limits of tiny calls. Beyond them a prediction takes a small part of the call's time.
+ */
+enum { LARGEST_LENGTH = 32768 };
+static const int64_t kMost[DUO_OPERATIONS] = {DUO_TINY_EDGE, LARGEST_LENGTH, LARGEST_LENGTH,
                                               LARGEST_LENGTH};
 
 /*
@@ -96,6 +96,10 @@ static void find_limit(duo_policy *policy, const duo_conditions *conditions,
     while (2 * size <= kMost[operation] &&
            algorithm_for(policy, conditions, operation, 2 * size) == algorithm)
         size *= 2;
+    const int64_t between = size + size / 2;
+    if (between <= kMost[operation] &&
+        algorithm_for(policy, conditions, operation, between) == algorithm)
+        size = between;
     policy->tiny[operation] = size;
     policy->tiny_algorithm[operation] = algorithm;
 }

@@ -8,10 +8,13 @@
 #include "choice/select.h"
 #include "data/resources.h"
 
+enum { DUO_TINY_EDGE = 512 }; /* the largest limit of tiny products */
+
 typedef struct duo_policy {
     /*
      * Tiny calls skip prediction: their operands are in plain host memory, near no region, and
-     * every size is at most this one. The limits follow from the algorithms' costs. They are -1
+     * every size is at most this one, or a product multiplies no more than a cube of this edge and
+     * touches little more memory. The limits follow from the algorithms' costs. They are -1
      * while calls are logged, asked about or perhaps captured, and if the path is the GPU's or the
      * math is float64. Until a larger call comes (unsettled) nothing is predicted, and no profile
      * is read. Until then calls within the limits take less than a GPU's launch on any machine.
