@@ -46,11 +46,14 @@ static shape random_shape(test_rng *rng, int kind)
     case 9: /* few tiles: segments of k are shared out */
         return (shape){test_between(rng, 9, 32), test_between(rng, 9, 24),
                        test_between(rng, 513, 3000)};
+    case 10: /* few elements for several threads, the last part of k short */
+        return (shape){4, test_between(rng, 3, 4),
+                       512 * test_between(rng, 32, 48) + test_between(rng, 1, 63)};
     default:
         return (shape){usual, test_between(rng, 1, 150), test_between(rng, 1, 300)};
     }
 }
-enum { KINDS = 11 };
+enum { KINDS = 12 };
 
 /* C before and after, with sums in float32 or in float64. */
 typedef struct result {

@@ -132,9 +132,9 @@ static int useful_threads(double work, int threads)
 }
 
 /*
- * Tiles for `pieces` threads, each of whole vectors of rows: those with least work and edges. A line
- * of the cache with rows of two tiles goes from thread to thread, for each column. Costs are in
- * steps of a vector.
+ * Tiles for `pieces` threads, each of whole vectors of rows: those with least work and edges. A
+ * line of the cache with rows of two tiles goes from thread to thread, for each column. Costs are
+ * in steps of a vector.
  */
 static void cut(tiles *t, int64_t pieces)
 {

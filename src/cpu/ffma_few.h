@@ -40,72 +40,84 @@ INLINE bool is_far(const view *w) { return w->m * w->p->k > 1 << 15; }
 /* Sums that stay in the L1 cache, or in the L2 cache. */
 enum { STRIP = 8192 / sizeof(number), LONG_STRIP = 8 * STRIP };
 
-/* Adds `steps` steps to sums of `count` vectors of rows and `here` of the columns. whole: is the last
- * vector full? */
-INLINE void add_columns(const bool whole, const int count, const int columns, const int here,
-                        const int steps, const float *x, int64_t ldx, mask last, vec factor[][8],
-                        number *sum)
+/*
+ * Adds `steps` steps to sums of `count` vectors of rows and up to four columns: sum[vector of rows
+ * step + column][row]. whole: is the last vector full?
+ */
+INLINE void add_columns(const bool whole, const int count, const int columns, const int steps,
+                        const float *x, int64_t ldx, mask last, vec factor[][8], number *sum,
+                        int64_t step)
 {
     vec s[2][4];
-    UNROLLED for (int v = 0; v < count; v++) UNROLLED for (int j = 0; j < here; j++) s[v][j] =
-        load_number(sum + (v * columns + j) * FULL);
+    UNROLLED for (int v = 0; v < count; v++) UNROLLED for (int j = 0; j < columns; j++) s[v][j] =
+        load_number(sum + (v * step + j) * FULL);
     UNROLLED for (int z = 0; z < steps; z++)
     {
         vec xz[2];
         UNROLLED for (int v = 0; v < count; v++) xz[v] =
             load_rows(whole || v < count - 1, x + z * ldx + v * FULL, last);
-        UNROLLED for (int j = 0; j < here; j++) UNROLLED for (int v = 0; v < count; v++) s[v][j] =
-            fused(xz[v], factor[j][z], s[v][j]);
+        UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++)
+            s[v][j] = fused(xz[v], factor[j][z], s[v][j]);
     }
-    UNROLLED for (int v = 0; v < count; v++) UNROLLED for (int j = 0; j < here; j++)
-        store_number(sum + (v * columns + j) * FULL, s[v][j]);
+    UNROLLED for (int v = 0; v < count; v++) UNROLLED for (int j = 0; j < columns; j++)
+        store_number(sum + (v * step + j) * FULL, s[v][j]);
 }
 
-/* The same for all columns. */
-INLINE void add_vectors(const bool whole, const int count, const int columns, const int steps,
-                        const float *x, int64_t ldx, mask last, vec factor[][8], number *sum)
-{
-    const int four = columns < 4 ? columns : 4;
-    add_columns(whole, count, columns, four, steps, x, ldx, last, factor, sum);
-    if (columns > 4)
-        add_columns(whole, count, columns, columns - four, steps, x, ldx, last, factor + 4,
-                    sum + 4 * FULL);
-}
-
-/* `steps` steps of a strip of rows: sum[vector of rows][column][row]. */
+/* The same for a strip of rows, from column `first` on. */
 INLINE void add_strip(const int columns, const int steps, const view *w, int64_t i0, int64_t rows,
-                      int64_t l, number *sum)
+                      int64_t l, int64_t first, number *sum)
 {
     const mask last = some((rows - 1) % FULL + 1);
     const float *const x = w->x + i0 + l * w->ldx;
-    vec factor[8][8];
+    vec factor[4][8];
     for (int j = 0; j < columns; j++)
-        for (int z = 0; z < steps; z++) factor[j][z] = splat(w->y[(l + z) * w->y_k + j * w->y_j]);
+        for (int z = 0; z < steps; z++)
+            factor[j][z] = splat(w->y[(l + z) * w->y_k + (first + j) * w->y_j]);
     int64_t i = 0;
-    for (; i + ROWS <= rows; i += ROWS)
-        add_vectors(true, 2, columns, steps, x + i, w->ldx, last, factor, sum + i * columns);
-    if (i + FULL < rows)
-        add_vectors(false, 2, columns, steps, x + i, w->ldx, last, factor, sum + i * columns);
-    else if (i < rows)
-        add_vectors(false, 1, columns, steps, x + i, w->ldx, last, factor, sum + i * columns);
+    number *s = sum + first * FULL;
+    for (; i + ROWS <= rows; i += ROWS, s += ROWS * w->n)
+        add_columns(true, 2, columns, steps, x + i, w->ldx, last, factor, s, w->n);
+    for (; i + FULL <= rows; i += FULL, s += FULL * w->n)
+        add_columns(true, 1, columns, steps, x + i, w->ldx, last, factor, s, w->n);
+    if (i < rows) add_columns(false, 1, columns, steps, x + i, w->ldx, last, factor, s, w->n);
+}
+
+/* The same for all columns, four at a time: `steps` is 8 or 1. */
+NOINLINE void add_strips(const int steps, const view *w, int64_t i0, int64_t rows, int64_t l,
+                         number *sum)
+{
+#define ADD(columns)                                                                               \
+    case columns:                                                                                  \
+        if (steps == 8)                                                                            \
+            add_strip(columns, 8, w, i0, rows, l, j, sum);                                         \
+        else                                                                                       \
+            add_strip(columns, 1, w, i0, rows, l, j, sum);                                         \
+        break;
+    for (int64_t j = 0; j < w->n; j += 4) switch (smaller(w->n - j, 4)) {
+            ADD(1)
+            ADD(2)
+            ADD(3)
+            ADD(4)
+        }
+#undef ADD
 }
 
 /* Up to 8 columns of Y, X's columns contiguous: X is read a few whole columns at a time, and the
  * sums of a strip of rows stay in the cache. From memory long columns are read faster. */
-INLINE void few_by_columns(const int columns, const view *w)
+NOINLINE void few_by_columns(const view *w)
 {
     enum { STEPS = 8 };
     const duo_product *const p = w->p;
     number near[2 * STRIP], *total = near;
     int64_t sums = STRIP;
     number *const memory =
-        w->m * columns > STRIP ? duo_scratch_take(2 * LONG_STRIP * sizeof *memory) : NULL;
+        w->m * w->n > STRIP ? duo_scratch_take(2 * LONG_STRIP * sizeof *memory) : NULL;
     if (memory != NULL) {
         total = memory;
         sums = LONG_STRIP;
     }
     number *const sum = total + sums;
-    const int64_t strip = sums / columns / ROWS * ROWS;
+    const int64_t strip = sums / w->n / ROWS * ROWS;
     for (int64_t i0 = 0; i0 < w->m; i0 += strip) {
         const int64_t rows = smaller(w->m - i0, strip);
         const int64_t vectors = (rows + FULL - 1) / FULL;
@@ -113,15 +125,15 @@ INLINE void few_by_columns(const int columns, const view *w)
             const int64_t end = smaller(p->k, first + CHAIN);
             number *const to = first == 0 ? total : sum;
             int64_t l = first;
-            memset(to, 0, (size_t)(vectors * columns * FULL) * sizeof *to);
-            for (; l + STEPS <= end; l += STEPS) add_strip(columns, STEPS, w, i0, rows, l, to);
-            for (; l < end; l++) add_strip(columns, 1, w, i0, rows, l, to);
-            for (int64_t e = 0; first > 0 && e < vectors * columns * FULL; e += FULL)
+            memset(to, 0, (size_t)(vectors * w->n * FULL) * sizeof *to);
+            for (; l + STEPS <= end; l += STEPS) add_strips(STEPS, w, i0, rows, l, to);
+            for (; l < end; l++) add_strips(1, w, i0, rows, l, to);
+            for (int64_t e = 0; first > 0 && e < vectors * w->n * FULL; e += FULL)
                 store_number(total + e, plus(load_number(total + e), load_number(sum + e)));
         }
         for (int64_t v = 0; v < vectors; v++)
-            for (int j = 0; j < columns; j++)
-                end_elements(p, load_number(total + (v * columns + j) * FULL),
+            for (int64_t j = 0; j < w->n; j++)
+                end_elements(p, load_number(total + (v * w->n + j) * FULL),
                              w->c + (i0 + v * FULL) * w->c_i + j * w->c_j, w->c_i, rows - v * FULL);
     }
     duo_scratch_give(memory);
@@ -244,17 +256,17 @@ NOINLINE void few_in_tiles(const view *w)
 /* Up to 8 columns, or MOST_FEW if few_in_tiles serves them. */
 NOINLINE void few(const view *w)
 {
-#define FEW(columns)                                                                               \
-    case columns:                                                                                  \
-        if (w->along_k)                                                                            \
-            few_by_rows(columns, w);                                                               \
-        else                                                                                       \
-            few_by_columns(columns, w);                                                            \
-        break;
-    if (!w->along_k && w->c_i != 1 && !is_far(w) && (w->n > 4 || w->m < 4 * FULL)) {
-        few_in_tiles(w);
+    if (!w->along_k) {
+        if (w->c_i != 1 && !is_far(w) && (w->n > 4 || w->m < 4 * FULL))
+            few_in_tiles(w);
+        else
+            few_by_columns(w);
         return;
     }
+#define FEW(columns)                                                                               \
+    case columns:                                                                                  \
+        few_by_rows(columns, w);                                                                   \
+        break;
     switch (w->n) {
         FEW(1)
         FEW(2)

@@ -1,6 +1,6 @@
 /*
- * ffma_micro.h - the product of a tile of C in registers, and how a vector of C ends. Included by ffma_body.h once for each
- * width of vectors.
+ * ffma_micro.h - the product of a tile of C in registers, and how a vector of C ends. Included by
+ * ffma_body.h once for each width of vectors.
  *
  * A vector holds WIDTH rows of a column. The function is inlined with constant arguments: so every
  * number of columns has a kernel of its own, and the last vector's mask is the only edge.
