@@ -1,7 +1,7 @@
 /*
- * built_in.h - the built-in profiles, as the build makes them from bench/profiles: the text of a
- * profile without its curves, and the points of these. To read these from text takes longer than
- * the first product of a program.
+ * built_in.h - the built-in profiles, as the build makes them from bench/profiles: the points of
+ * the curves, and all other entries. To read a profile from text takes longer than the first
+ * product of a program.
  */
 #ifndef DUO_BUILT_IN_H
 #define DUO_BUILT_IN_H
@@ -19,8 +19,16 @@ typedef struct duo_point {
     int64_t size, picoseconds;
 } duo_point;
 
+/* A line of any other section. */
+typedef struct duo_entry {
+    const char *section, *name, *value;
+} duo_entry;
+
 typedef struct duo_built_in {
-    const char *text;
+    const char *cpu_id; /* these two are entries, too */
+    int threads;
+    const duo_entry *entry;
+    size_t entries;
     const duo_point *point;
     size_t points;
 } duo_built_in;

@@ -24,7 +24,6 @@ static duo_profile h100, h200, generic;
 
 static const duo_profile *make(duo_profile *profile, const duo_built_in *from, const char *origin)
 {
-    char problem[200];
     if (profile->origin[0] != '\0') return profile;
     for (size_t i = 0; i < from->points; i++) {
         const duo_point *const p = &from->point[i];
@@ -33,7 +32,7 @@ static const duo_profile *make(duo_profile *profile, const duo_built_in *from, c
         curve->seconds[curve->count++] =
             (double)p->picoseconds * duo_field_ranges[DUO_FIELD_PICOSECONDS].unit;
     }
-    (void)duo_profile_fill(from->text, profile, problem, sizeof problem);
+    duo_profile_fill(profile, from->entry, from->entries);
     snprintf(profile->origin, sizeof profile->origin, "%s", origin);
     return profile;
 }
@@ -81,14 +80,19 @@ static bool same_host(const duo_profile *p, char *problem, size_t size)
     return false;
 }
 
+/* May same_host say so of this profile? To make one that is not needed takes time. */
+static bool seems_same_host(const duo_built_in *b)
+{
+    return strcmp(b->cpu_id, duo_machine_cpu_id()) == 0 && b->threads == duo_machine_threads();
+}
+
 /* The profile for the CPU part: this host's, with an empty `why_not`; or else the generic one, and
  * `why_not` says why none is this host's. */
 static const duo_profile *built_in_of_host(char *why_not, size_t size)
 {
-    char problem[200];
+    const duo_profile *const p = seems_same_host(&duo_built_in_h200) ? h200s() : h100s();
     why_not[0] = '\0';
-    if (!same_host(h100s(), why_not, size)) return any_hosts();
-    return same_host(h200s(), problem, sizeof problem) ? &h200 : &h100;
+    return same_host(p, why_not, size) ? p : any_hosts();
 }
 
 /* May built_in_of_host return this profile? */

@@ -313,13 +313,8 @@ static bool lines_fit(const char *text)
 
 bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t why_size)
 {
-    memset(profile, 0, sizeof *profile);
-    return duo_profile_fill(text, profile, why, why_size);
-}
-
-bool duo_profile_fill(const char *text, duo_profile *profile, char *why, size_t why_size)
-{
     reader r = {.profile = profile};
+    memset(profile, 0, sizeof *profile);
     const bool fit = lines_fit(text);
     const int line = fit ? ini_parse_string(text, read_entry, &r) : 0;
     const duo_field *const lacks = missing(&r);
@@ -339,4 +334,11 @@ bool duo_profile_fill(const char *text, duo_profile *profile, char *why, size_t 
     else
         return true;
     return false;
+}
+
+void duo_profile_fill(duo_profile *profile, const duo_entry *entry, size_t entries)
+{
+    reader r = {.profile = profile};
+    for (size_t i = 0; i < entries; i++)
+        (void)read_entry(&r, entry[i].section, entry[i].name, entry[i].value);
 }

@@ -6,6 +6,7 @@
 #define DUO_PROFILE_TEXT_H
 
 #include "choice/correction.h"
+#include "choice/built_in.h"
 #include "choice/profile.h"
 
 /* ---- Fields ---- */
@@ -93,7 +94,7 @@ bool duo_correction_read(duo_correction *correction, int lines, const char *name
  * duo_profile_print and reading again. On failure returns false with the reason in `why`.
  */
 bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t why_size);
-/* The same into a profile of zeros: to clear one takes longer than to read a short text. */
-bool duo_profile_fill(const char *text, duo_profile *profile, char *why, size_t why_size);
+/* Takes entries of a built-in profile, which the build made from a file. */
+void duo_profile_fill(duo_profile *profile, const duo_entry *entry, size_t entries);
 
 #endif
