@@ -91,17 +91,19 @@ INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static void vector_product(const duo_product *p)
 {
-    const bool few = p->m * p->n <= DUO_FEW && ((p->m > 1 && p->n > 1) || p->k >= DUO_MANY);
     if (p->m * p->n == 1 && (p->transa || p->lda == 1) && (!p->transb || p->ldb == 1)) {
         end_element(p, one_element(p->a, p->b, p->k), p->c);
         return;
     }
-    if (few && p->transa && !p->transb) {
-        few_elements(p);
+    if (p->m > 1 && p->n > 1) {
+        if (p->transa ? p->transb && p->m <= 2 : p->transb || p->n <= 2)
+            few_lines(p);
+        else
+            few_elements(p);
         return;
     }
-    if (p->m > 1 && p->n > 1) {
-        few_lines(p);
+    if (p->m * p->n <= DUO_FEW && p->k >= DUO_MANY && p->transa && !p->transb) {
+        few_elements(p);
         return;
     }
     if (p->k <= DUO_CHAINS && p->n == 1 && !p->transa) {
@@ -119,6 +121,12 @@ static void vector_product(const duo_product *p)
 
 /* ---- Which path ---- */
 
+/* So few rows that C is summed as its transpose even if all is small. */
+static bool is_thin(const duo_product *p)
+{
+    return p->transb && p->n >= FULL && p->m <= 4 && p->k >= (p->m <= 3 ? 8 : 17);
+}
+
 /*
  * The most columns of Y for which X is read where it is, by `few`. There are fewer if X fits the L2
  * cache: then tiles of blocks are faster. They are slow for a transposed A of few rows: so C is
@@ -127,6 +135,7 @@ static void vector_product(const duo_product *p)
 static int64_t most_columns(const view *w)
 {
     const bool transposed = w->c_i != 1;
+    if (transposed && is_thin(w->p)) return 4;
     if (w->p->k <= 16) return 0;
     if (w->along_k) return w->m < FULL ? 0 : is_far(w) ? 8 : 4;
     if (transposed && !is_far(w)) return w->p->transa ? MOST_FEW : 4;
@@ -140,7 +149,7 @@ static void multiply(const duo_product *p)
         vector_product(p);
         return;
     }
-    if (is_small(p)) {
+    if (is_small(p) && !is_thin(p)) {
         small(p);
         return;
     }

@@ -70,15 +70,27 @@ static void add_to_few(int64_t m, int64_t n, const float *x, int64_t ldx, const 
 #undef ADD
 }
 
-/* Few elements, A's rows and B's columns contiguous. */
+/* Few elements. If A's rows or B's columns are not contiguous, a part of them is copied. */
 NOINLINE void few_elements(const duo_product *p)
 {
-    const int64_t area = p->m * p->n;
+    enum { PART = 128 };
+    const bool a_along_k = p->transa, b_along_k = !p->transb;
+    const int64_t area = p->m * p->n, most = a_along_k && b_along_k ? CHAIN : PART;
     number total[DUO_FEW], chain[DUO_FEW * DUO_CHAINS];
+    float copy[DUO_FEW / 2 * PART];
     for (int64_t first = 0; first < p->k; first += CHAIN) {
+        const int64_t end = smaller(p->k, first + CHAIN);
         memset(chain, 0, (size_t)(area * DUO_CHAINS) * sizeof *chain);
-        add_to_few(p->m, p->n, p->a + first, p->lda, p->b + first, p->ldb,
-                   smaller(p->k - first, CHAIN), chain);
+        for (int64_t l = first; l < end; l += most) {
+            const int64_t steps = smaller(end - l, most);
+            const float *x = p->a + l, *y = p->b + l;
+            if (!a_along_k)
+                gather_rows(copy, PART, p->a + l * p->lda, p->lda, p->m, steps), x = copy;
+            if (!b_along_k)
+                gather_rows(copy, PART, p->b + l * p->ldb, p->ldb, p->n, steps), y = copy;
+            add_to_few(p->m, p->n, x, a_along_k ? p->lda : PART, y, b_along_k ? p->ldb : PART,
+                       steps, chain);
+        }
         for (int64_t e = 0; e < area; e++) {
             const number sum = add_chains(chain + e * DUO_CHAINS);
             total[e] = first == 0 ? sum : total[e] + sum;
@@ -89,18 +101,15 @@ NOINLINE void few_elements(const duo_product *p)
             end_element(p, total[i + j * p->m], p->c + i + j * p->ldc);
 }
 
-/* Few elements of other storage: each row of C, or each column, as a product of its own. Fewer
- * lines are better, and then lines along k. */
+/* Few elements, of which each row of C, or each column, is a product of its own: one whose large
+ * operand has contiguous columns. */
 NOINLINE void few_lines(const duo_product *p)
 {
-    const bool by_rows = p->m != p->n ? p->m < p->n : !p->transb;
+    const bool by_rows = p->transa || (p->transb && p->m < p->n);
     for (int64_t q = 0; q < (by_rows ? p->m : p->n); q++) {
         const duo_product line =
             by_rows ? duo_product_tile(p, q, 1, 0, p->n) : duo_product_tile(p, 0, p->m, q, 1);
         const view w = by_rows ? transposed_view_of(&line) : view_of(&line);
-        if (w.along_k)
-            vector_by_rows(&w);
-        else
-            vector_in_registers(&w);
+        vector_in_registers(&w);
     }
 }

@@ -213,14 +213,14 @@ NOINLINE void end_transposed(const view *w, int64_t i, int64_t rows, const numbe
                              int64_t height)
 {
     const number alpha = w->p->alpha, beta = w->p->beta;
-    for (int64_t q = 0; q < rows; q++) {
-        float *const c = w->c + (i + q) * w->c_i;
-        if (beta == 0) {
-            for (int64_t j = 0; j < w->n; j++) c[j] = (float)(alpha * sum[j * height + q]);
-        } else {
-            for (int64_t j = 0; j < w->n; j++)
-                c[j] = (float)blend(alpha, sum[j * height + q], beta * c[j]);
-        }
+    const int64_t step = w->c_i;
+    for (int64_t j = 0; j < w->n; j++, sum += height) {
+        float *const c = w->c + i * step + j;
+        if (beta == 0)
+            for (int64_t q = 0; q < rows; q++) c[q * step] = (float)(alpha * sum[q]);
+        else
+            for (int64_t q = 0; q < rows; q++)
+                c[q * step] = (float)blend(alpha, sum[q], beta * c[q * step]);
     }
 }
 

@@ -34,8 +34,8 @@ void duo_ffma_multiply(duo_product *p);
  * the bits that sgemm_cpu_ffma gives it alone. */
 void duo_sgemm_cpu_ffma_products(const duo_call *call, int64_t first, int64_t count);
 
-/* The pieces of a product of `work` multiplications that are worth a thread each. It takes longer to
- * hand out fewer. */
+/* The pieces of a product of `work` multiplications that are worth a thread each. It takes longer
+ * to hand out fewer. */
 double duo_ffma_pieces(double work);
 
 /* Does fmaf take a function in software here? Then sgemm_cpu_ffma takes some 50 times as long. */
