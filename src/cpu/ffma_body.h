@@ -137,10 +137,12 @@ static int64_t most_columns(const view *w)
     const bool transposed = w->c_i != 1;
     if (transposed && is_thin(w->p)) return 4;
     if (w->p->k <= 16) return 0;
-    if (w->along_k) return w->m < FULL ? 0 : is_far(w) ? 8 : 4;
-    if (transposed && !is_far(w)) return w->p->transa ? MOST_FEW : 4;
+    const bool far = is_far(w->m * w->p->k);
+    if (w->along_k) return w->m < FULL ? 0 : far ? 8 : 4;
+    if (transposed && w->p->transa && !is_far(w->m * smaller(w->p->k, CHAIN))) return MOST_FEW;
+    if (transposed && !far) return 4;
     if (w->m < 4 * FULL) return 0;
-    return is_far(w) ? 8 : 2;
+    return far ? 8 : 2;
 }
 
 static void multiply(const duo_product *p)

@@ -34,8 +34,8 @@ static view transposed_view_of(const duo_product *p)
         p->c, p->ldc, 1,    p->n,   p->m};
 }
 
-/* Does X fill most of the L2 cache? */
-INLINE bool is_far(const view *w) { return w->m * w->p->k > 1 << 15; }
+/* Do so many elements fill most of the L2 cache? */
+INLINE bool is_far(int64_t elements) { return elements > 1 << 15; }
 
 /* Sums that stay in the L1 cache, or in the L2 cache. */
 enum { STRIP = 8192 / sizeof(number), LONG_STRIP = 8 * STRIP };
@@ -257,7 +257,8 @@ NOINLINE void few_in_tiles(const view *w)
 NOINLINE void few(const view *w)
 {
     if (!w->along_k) {
-        if (w->c_i != 1 && !is_far(w) && (w->n > 4 || w->m < 4 * FULL))
+        const int64_t steps = w->n > 4 ? smaller(w->p->k, CHAIN) : w->p->k;
+        if (w->c_i != 1 && !is_far(w->m * steps) && (w->n > 4 || w->m < 4 * FULL))
             few_in_tiles(w);
         else
             few_by_columns(w);
