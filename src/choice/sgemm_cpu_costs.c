@@ -36,6 +36,7 @@ typedef struct sharing {
     /* Cost of packing an element of A or B, and of updating one of C: in units of a summed
      * float. */
     double pack, touch;
+    double waits; /* the share of the moves for which threads wait: see kWaitingSpeedUp */
 } sharing;
 
 /* Seconds of one thread to move `moved` floats of a product with `all` floats in its operands: at
@@ -57,6 +58,11 @@ static double extra_moves(const duo_call *call, const duo_conditions *conditions
     return larger(0.0, here - cube);
 }
 
+/* Threads of our own kernels that pack rows or columns of long operands wait for memory more than
+ * those of a sum do: they are at most this much faster than one. From ten products with long k on 16
+ * threads of a Xeon, of 4 to 130 million floats. */
+static const double kWaitingSpeedUp = 3.0;
+
 /* How much faster t threads move data than one: at most the ratio of all threads' memory bandwidth
  * to one thread's (from the last point of ssum's curve). */
 static double move_speed_up(const duo_profile *p, double t)
@@ -75,7 +81,8 @@ static double parallel_seconds(const duo_profile *p, const sharing *s, double mu
     const double rounds = ceil(s->pieces / t);
     return p->fork_seconds + p->fork_seconds_per_thread * t +
            multiply / larger(1.0, s->pieces / rounds * efficiency(p, t)) +
-           moves / move_speed_up(p, t);
+           moves * (s->waits / smaller(kWaitingSpeedUp, move_speed_up(p, t)) +
+                    (1.0 - s->waits) / move_speed_up(p, t));
 }
 
 /* How many of the threads have a piece. */
@@ -221,10 +228,26 @@ static job openblas_job(const duo_call *call, const duo_conditions *conditions)
     return job_of(call, conditions, DUO_sgemm_cpu_openblas, pieces, 1.5);
 }
 
+/* How much longer our own kernels multiply if C has few rows or columns: a step of k then loads or
+ * transposes more than it multiplies. From 29 products on one thread of a Xeon, 23 on 16. */
+static double thin_times(double side) { return (larger(side, 2.0) + 3.0) / larger(side, 2.0); }
+
+/* A job of our own kernels. */
+static job own_job(const duo_call *call, const duo_conditions *conditions, duo_algorithm_id id,
+                   double pack)
+{
+    job j = job_of(call, conditions, id, duo_ffma_pieces(work_of(call)), pack);
+    const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    j.multiply *= larger(1.0, thin_times(smaller(m, n)) / thin_times(j.s.cube));
+    const double packed = pack * (m * k + k * n);
+    j.s.waits = packed / (packed + j.s.touch * m * n);
+    return j;
+}
+
 static job ffma_job(const duo_call *call, const duo_conditions *conditions)
 {
     /* pack: an estimate, as OpenBLAS packs more */
-    return job_of(call, conditions, DUO_sgemm_cpu_ffma, duo_ffma_pieces(work_of(call)), 1.0);
+    return own_job(call, conditions, DUO_sgemm_cpu_ffma, 1.0);
 }
 
 /* Without a curve, relative to sgemm_cpu_ffma: a vector holds half as many float64, and operands
@@ -234,8 +257,8 @@ static const double kCpuFloat64Times = 2.2, kFloat64Pack = 2.0;
 static job float64_job(const duo_call *call, const duo_conditions *conditions)
 {
     const bool known = conditions->profile->curve[DUO_sgemm_cpu_float64].count > 0;
-    job j = job_of(call, conditions, known ? DUO_sgemm_cpu_float64 : DUO_sgemm_cpu_ffma,
-                   duo_ffma_pieces(work_of(call)), kFloat64Pack);
+    job j =
+        own_job(call, conditions, known ? DUO_sgemm_cpu_float64 : DUO_sgemm_cpu_ffma, kFloat64Pack);
     if (!known) j.multiply *= kCpuFloat64Times;
     return j;
 }
