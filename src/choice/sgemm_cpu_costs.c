@@ -59,8 +59,8 @@ static double extra_moves(const duo_call *call, const duo_conditions *conditions
 }
 
 /* Threads of our own kernels that pack rows or columns of long operands wait for memory more than
- * those of a sum do: they are at most this much faster than one. From ten products with long k on 16
- * threads of a Xeon, of 4 to 130 million floats. */
+ * those of a sum do: they are at most this much faster than one. From ten products with long k on
+ * 16 threads of a Xeon, of 4 to 130 million floats. */
 static const double kWaitingSpeedUp = 3.0;
 
 /* How much faster t threads move data than one: at most the ratio of all threads' memory bandwidth
