@@ -106,8 +106,11 @@ static void vector_product(const duo_product *p)
         few_elements(p);
         return;
     }
-    if (p->k <= DUO_CHAINS && p->n == 1 && !p->transa) {
-        few_steps(p);
+    if (p->k <= DUO_CHAINS && p->n == 1) {
+        if (p->transa)
+            few_steps_of_rows(p);
+        else
+            few_steps(p);
         return;
     }
     const view w = p->n == 1 ? view_of(p) : transposed_view_of(p);
@@ -129,8 +132,9 @@ static bool is_thin(const duo_product *p)
 
 /*
  * The most columns of Y for which X is read where it is, by `few`. There are fewer if X fits the L2
- * cache: then tiles of blocks are faster. They are slow for a transposed A of few rows: so C is
- * summed as its transpose then. Measured with AVX2 on a Zen 3 and AVX-512 on a Xeon.
+ * cache: then tiles of blocks are faster. They are slow for a transposed A of few rows, and if B is
+ * packed for few rows: so C is summed as its transpose then. Measured with AVX2 on a Zen 3 and, but
+ * for a B that would be packed, with AVX-512 on a Xeon.
  */
 static int64_t most_columns(const view *w)
 {
@@ -139,7 +143,8 @@ static int64_t most_columns(const view *w)
     if (w->p->k <= 16) return 0;
     const bool far = is_far(w->m * w->p->k);
     if (w->along_k) return w->m < FULL ? 0 : far ? 8 : 4;
-    if (transposed && w->p->transa && !is_far(w->m * smaller(w->p->k, CHAIN))) return MOST_FEW;
+    if (transposed && !is_far_for_tiles(w) && (w->p->transa ? w->n > 4 : w->n > 8 && packs_b(w->p)))
+        return MOST_FEW;
     if (transposed && !far) return 4;
     if (w->m < 4 * FULL) return 0;
     return far ? 8 : 2;
@@ -155,8 +160,11 @@ static void multiply(const duo_product *p)
         small(p);
         return;
     }
-    if (p->k <= OUTER_STEPS && !p->transa && p->m >= ROWS) {
-        few_steps(p);
+    if (p->k <= OUTER_STEPS && p->m >= ROWS) {
+        if (p->transa)
+            few_steps_of_rows(p);
+        else
+            few_steps(p);
         return;
     }
     if (p->m <= MOST_FEW || p->n <= MOST_FEW) {

@@ -37,6 +37,14 @@ static view transposed_view_of(const duo_product *p)
 /* Do so many elements fill most of the L2 cache? */
 INLINE bool is_far(int64_t elements) { return elements > 1 << 15; }
 
+/* Is a segment of X too far for tiles of columns of Y? With many of them there is no other way that
+ * does not copy X. */
+INLINE bool is_far_for_tiles(const view *w)
+{
+    const int64_t segment = w->m * smaller(w->p->k, CHAIN);
+    return w->n > 8 ? segment > 1 << 18 : is_far(w->n > 4 ? segment : w->m * w->p->k);
+}
+
 /* Sums that stay in the L1 cache, or in the L2 cache. */
 enum { STRIP = 8192 / sizeof(number), LONG_STRIP = 8 * STRIP };
 
@@ -257,8 +265,7 @@ NOINLINE void few_in_tiles(const view *w)
 NOINLINE void few(const view *w)
 {
     if (!w->along_k) {
-        const int64_t steps = w->n > 4 ? smaller(w->p->k, CHAIN) : w->p->k;
-        if (w->c_i != 1 && !is_far(w->m * steps) && (w->n > 4 || w->m < 4 * FULL))
+        if (w->c_i != 1 && !is_far_for_tiles(w) && (w->n > 4 || w->m < 4 * FULL))
             few_in_tiles(w);
         else
             few_by_columns(w);

@@ -83,3 +83,19 @@ NOINLINE void few_steps(const duo_product *p)
     }
 #undef STEPS
 }
+
+/* The same for a transposed A, some rows of which are copied. */
+NOINLINE void few_steps_of_rows(const duo_product *p)
+{
+    enum { STRIP = 512 };
+    float copy[DUO_CHAINS * STRIP];
+    for (int64_t i = 0; i < p->m; i += STRIP) {
+        const int64_t rows = smaller(p->m - i, STRIP);
+        duo_product part = duo_product_tile(p, i, rows, 0, p->n);
+        gather_rows(copy, STRIP, part.a, p->lda, p->k, rows);
+        part.transa = false;
+        part.a = copy;
+        part.lda = STRIP;
+        few_steps(&part);
+    }
+}

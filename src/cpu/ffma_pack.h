@@ -132,3 +132,36 @@ static void pack_b(number *to, const float *b, int64_t ldb, bool trans, int64_t 
     else
         pack_columns_of_b(to, b, ldb, n, k, width);
 }
+
+typedef float floats4 __attribute__((vector_size(16)));
+
+/* to[i step + l] := p[i + l ld] for i, l < 4 */
+INLINE void gather_4(float *to, int64_t step, const float *p, int64_t ld)
+{
+    floats4 r[4], t[4];
+    UNROLLED for (int l = 0; l < 4; l++) memcpy(&r[l], p + l * ld, sizeof r[l]);
+    t[0] = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
+    t[1] = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+    t[2] = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+    t[3] = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+    r[0] = __builtin_shufflevector(t[0], t[2], 0, 1, 4, 5);
+    r[1] = __builtin_shufflevector(t[0], t[2], 2, 3, 6, 7);
+    r[2] = __builtin_shufflevector(t[1], t[3], 0, 1, 4, 5);
+    r[3] = __builtin_shufflevector(t[1], t[3], 2, 3, 6, 7);
+    UNROLLED for (int i = 0; i < 4; i++) memcpy(to + i * step, &r[i], sizeof r[i]);
+}
+
+/* Rows of k steps, side by side: to[i step + l] := p[i + l ld]. */
+static void gather_rows(float *to, int64_t step, const float *p, int64_t ld, int64_t rows,
+                        int64_t k)
+{
+    int64_t i = 0;
+    for (; i + 4 <= rows; i += 4) {
+        int64_t l = 0;
+        for (; l + 4 <= k; l += 4) gather_4(to + i * step + l, step, p + i + l * ld, ld);
+        for (; l < k; l++)
+            UNROLLED for (int z = 0; z < 4; z++) to[(i + z) * step + l] = p[i + z + l * ld];
+    }
+    for (; i < rows; i++)
+        for (int64_t l = 0; l < k; l++) to[i * step + l] = p[i + l * ld];
+}

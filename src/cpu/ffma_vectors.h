@@ -7,39 +7,6 @@
  * Included by ffma_body.h.
  */
 
-typedef float floats4 __attribute__((vector_size(16)));
-
-/* to[i step + l] := p[i + l ld] for i, l < 4 */
-INLINE void gather_4(float *to, int64_t step, const float *p, int64_t ld)
-{
-    floats4 r[4], t[4];
-    UNROLLED for (int l = 0; l < 4; l++) memcpy(&r[l], p + l * ld, sizeof r[l]);
-    t[0] = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
-    t[1] = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-    t[2] = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
-    t[3] = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-    r[0] = __builtin_shufflevector(t[0], t[2], 0, 1, 4, 5);
-    r[1] = __builtin_shufflevector(t[0], t[2], 2, 3, 6, 7);
-    r[2] = __builtin_shufflevector(t[1], t[3], 0, 1, 4, 5);
-    r[3] = __builtin_shufflevector(t[1], t[3], 2, 3, 6, 7);
-    UNROLLED for (int i = 0; i < 4; i++) memcpy(to + i * step, &r[i], sizeof r[i]);
-}
-
-/* Rows of k steps, side by side: to[i step + l] := p[i + l ld]. */
-static void gather_rows(float *to, int64_t step, const float *p, int64_t ld, int64_t rows,
-                        int64_t k)
-{
-    int64_t i = 0;
-    for (; i + 4 <= rows; i += 4) {
-        int64_t l = 0;
-        for (; l + 4 <= k; l += 4) gather_4(to + i * step + l, step, p + i + l * ld, ld);
-        for (; l < k; l++)
-            UNROLLED for (int z = 0; z < 4; z++) to[(i + z) * step + l] = p[i + z + l * ld];
-    }
-    for (; i < rows; i++)
-        for (int64_t l = 0; l < k; l++) to[i * step + l] = p[i + l * ld];
-}
-
 /* One column of Y. The chains of a vector of rows stay in registers: for an X in the caches with
  * contiguous columns, and for one with rows so short that they are transposed. */
 enum { SHORT_ROW = 2 * DUO_CHAINS };
@@ -189,34 +156,42 @@ INLINE void sum_elements(const int rows, const int columns, const float *x, int6
     }
 }
 
-/* One column of Y, X's rows contiguous. */
+/* One column of Y, X's rows contiguous. All of a few rows are read before the next ones: memory is
+ * read in long runs. */
 NOINLINE void vector_by_rows(const view *w)
 {
     enum { ROWS_OF_STRIP = 256 };
     const duo_product *const p = w->p;
-    float copy[CHAIN];
     number total[ROWS_OF_STRIP], sum[8];
+    const bool gathers = w->y_k != 1;
+    float near[CHAIN], *const far = gathers && p->k > CHAIN
+                                        ? duo_scratch_take((size_t)p->k * sizeof *far)
+                                        : NULL;
+    float *const copy = far != NULL ? far : near;
+    const bool whole = far != NULL || p->k <= CHAIN; /* is all of Y copied at once? */
+    if (gathers && whole)
+        for (int64_t l = 0; l < p->k; l++) copy[l] = w->y[l * w->y_k];
     for (int64_t i0 = 0; i0 < w->m; i0 += ROWS_OF_STRIP) {
         const int64_t rows = smaller(w->m - i0, ROWS_OF_STRIP);
-        for (int64_t first = 0; first < p->k; first += CHAIN) {
-            const int64_t k = smaller(p->k - first, CHAIN);
-            const float *const x = w->x + i0 * w->ldx + first, *y = w->y + first * w->y_k;
-            if (w->y_k != 1) {
-                for (int64_t l = 0; l < k; l++) copy[l] = y[l * w->y_k];
-                y = copy;
-            }
-            for (int64_t i = 0, here; i < rows; i += here) {
-                here = rows - i >= 8 ? 8 : rows - i >= 4 ? 4 : 1;
+        for (int64_t i = 0, here; i < rows; i += here) {
+            here = rows - i >= 8 ? 8 : rows - i >= 4 ? 4 : 1;
+            for (int64_t first = 0; first < p->k; first += CHAIN) {
+                const int64_t k = smaller(p->k - first, CHAIN);
+                const float *const x = w->x + (i0 + i) * w->ldx + first, *y = w->y + first;
+                if (gathers && !whole)
+                    for (int64_t l = 0; l < k; l++) copy[l] = w->y[(first + l) * w->y_k];
+                if (gathers) y = whole ? copy + first : copy;
                 if (here == 8)
-                    sum_elements(8, 1, x + i * w->ldx, w->ldx, y, 0, k, sum, 0);
+                    sum_elements(8, 1, x, w->ldx, y, 0, k, sum, 0);
                 else if (here == 4)
-                    sum_elements(4, 1, x + i * w->ldx, w->ldx, y, 0, k, sum, 0);
+                    sum_elements(4, 1, x, w->ldx, y, 0, k, sum, 0);
                 else
-                    sum_elements(1, 1, x + i * w->ldx, w->ldx, y, 0, k, sum, 0);
+                    sum_elements(1, 1, x, w->ldx, y, 0, k, sum, 0);
                 for (int64_t q = 0; q < here; q++)
                     total[i + q] = first == 0 ? sum[q] : total[i + q] + sum[q];
             }
         }
         for (int64_t i = 0; i < rows; i++) end_element(p, total[i], w->c + (i0 + i) * w->c_i);
     }
+    duo_scratch_give(far);
 }
