@@ -2,6 +2,8 @@
  * test_processors.c - products and reductions have the same bits on every processor. These are the
  * bits of plain loops in the documented orders. Checksums of all results stand here.
  *
+ * The clone of AVX-512 is tested on every processor with AVX2 (support/avx512_emulated.h).
+ *
  * The test needs neither the harness nor functions of the C library that round. So it can be linked
  * statically, and run in an emulator of another processor (scripts/test aarch64).
  */
@@ -20,6 +22,22 @@
 static const uint64_t kProducts = 0x05b5ce51fbe1147du, kReductions = 0xe381cf353a415900u;
 
 static int comparisons, differing;
+
+/* ---- Clones ---- */
+
+/* The i-th clone that can run here. The last one is that of AVX-512 in plain C, where it has the
+ * operations of AVX2 that it needs. */
+static const duo_clone *clone_of_products(int i)
+{
+#if defined(EMULATES_AVX512)
+    extern const duo_ffma emulated_ffma, emulated_float64;
+    static const duo_clone emulated = {"avx512 emulated", &emulated_ffma, &emulated_float64};
+    if (i > 0 && duo_ffma_clone(i) == NULL && duo_ffma_clone(i - 1) != NULL &&
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &emulated;
+#endif
+    return duo_ffma_clone(i);
+}
 
 /* ---- Data ---- */
 
@@ -100,9 +118,9 @@ static void check_product(bool float64, int64_t m, int64_t n, int64_t k, int whi
                                                   b, ldb, beta, *old, i, j);
         }
     add_to_checksum(expected, floats);
-    for (int i = 0; duo_ffma_clone(i) != NULL; i++)
+    for (int i = 0; clone_of_products(i) != NULL; i++)
         for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
-            const duo_clone *const clone = duo_ffma_set(duo_ffma_clone(i));
+            const duo_clone *const clone = duo_ffma_set(clone_of_products(i));
             duo_call call =
                 test_sgemm_call(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
             call.threads = threads[t];
