@@ -1,7 +1,7 @@
 /*
  * avx512_emulated.h - the operations of AVX-512 that the clones of sgemm_cpu_ffma and
- * sgemm_cpu_float64 use, in plain C: so their code is tested on processors without AVX-512. Included
- * before all else in src/cpu/ffma_avx512.c and src/cpu/float64_avx512.c.
+ * sgemm_cpu_float64 use, in plain C: so their code is tested on processors without AVX-512.
+ * Included before all else in src/cpu/ffma_avx512.c and src/cpu/float64_avx512.c.
  */
 #include <immintrin.h>
 #include <string.h>
