@@ -982,9 +982,9 @@ DUO_API duo_status duo_release(duo_context *ctx, const void *host);
  *            that it took.
  *
  * On the CPU factors are packed in kept arrays, and in memory of duo_malloc that no GPU could give.
- * Only calls with m > 8, n > 8 and k >= 64 read packed operands; in a batch whose products the
- * threads take in turn, only a factor that all products share is packed. Other calls read the
- * arrays where they are. An inner BLAS has no packed operands.
+ * Only calls with m > 8, n > 8 and k >= 64 read packed operands. Threads may take the products of a
+ * batch in turn: then only a factor that all of them share is packed. Other calls read the arrays
+ * where they are. An inner BLAS has no packed operands.
  *
  * Changes    a factor is packed anew at its next use after duo_changed named it, or the library
  *            wrote to it. A program that forgets duo_changed computes with old data on the CPU,

@@ -58,9 +58,8 @@ static double extra_moves(const duo_call *call, const duo_conditions *conditions
     return larger(0.0, here - cube);
 }
 
-/* Threads of our own kernels that pack rows or columns of long operands wait for memory more than
- * those of a sum do: they are at most this much faster than one. From ten products with long k on
- * 16 threads of a Xeon, of 4 to 130 million floats. */
+/* Threads that pack long operands wait for memory. All together are at most this much faster than
+ * one. From ten products with long k on 16 threads of a Xeon, of 4 to 130 million floats. */
 static const double kWaitingSpeedUp = 3.0;
 
 /* How much faster t threads move data than one: at most the ratio of all threads' memory bandwidth
@@ -228,8 +227,8 @@ static job openblas_job(const duo_call *call, const duo_conditions *conditions)
     return job_of(call, conditions, DUO_sgemm_cpu_openblas, pieces, 1.5);
 }
 
-/* How much longer our own kernels multiply if C has few rows or columns: a step of k then loads or
- * transposes more than it multiplies. From 29 products on one thread of a Xeon, 23 on 16. */
+/* How much longer our own kernels multiply if C has few rows or columns: a step of k loads much for
+ * little work. From 29 products on one thread of a Xeon, 23 on 16. */
 static double thin_times(double side) { return (larger(side, 2.0) + 3.0) / larger(side, 2.0); }
 
 /* A job of our own kernels. */

@@ -1,5 +1,5 @@
 /*
- * ffma_eight.h - eight numbers as two vectors of four, for the clones whose vectors have four.
+ * ffma_eight.h - eight numbers as two vectors. Clones with vectors of four include it.
  */
 #ifndef DUO_FFMA_EIGHT_H
 #define DUO_FFMA_EIGHT_H

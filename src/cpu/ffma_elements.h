@@ -101,8 +101,7 @@ NOINLINE void few_elements(const duo_product *p)
             end_element(p, total[i + j * p->m], p->c + i + j * p->ldc);
 }
 
-/* Few elements, of which each row of C, or each column, is a product of its own: one whose large
- * operand has contiguous columns. */
+/* Few elements. Each row of C is a product of its own, or each column. */
 NOINLINE void few_lines(const duo_product *p)
 {
     const bool by_rows = p->transa || (p->transb && p->m < p->n);

@@ -7,7 +7,7 @@
 
 enum { OUTER_STEPS = 4 };
 
-/* A vector of rows of some columns of C, of which `here` exist. y[column][step]: of B. */
+/* A vector of rows, in each of the first `here` columns. y[column][step]: elements of B. */
 INLINE void outer_vector(const bool whole, const int steps, const int columns, const duo_product *p,
                          const float *a, vec y[][DUO_CHAINS], int64_t here, mask which, float *c)
 {

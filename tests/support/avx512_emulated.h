@@ -76,39 +76,23 @@ EMULATED __m512d emulated_fmadd_pd(__m512d a, __m512d b, __m512d c)
     for (int i = 0; i < 8; i++) a[i] = __builtin_fma(a[i], b[i], c[i]);
     return a;
 }
-EMULATED __m512 emulated_maskz_loadu_ps(unsigned m, const float *p)
-{
-    __m512 r;
-    for (int i = 0; i < 16; i++) r[i] = m >> i & 1 ? p[i] : 0.f;
-    return r;
-}
-EMULATED void emulated_mask_storeu_ps(float *p, unsigned m, __m512 v)
-{
-    for (int i = 0; i < 16; i++)
-        if (m >> i & 1) p[i] = v[i];
-}
-EMULATED __m256 emulated_256_maskz_loadu_ps(unsigned m, const float *p)
-{
-    __m256 r;
-    for (int i = 0; i < 8; i++) r[i] = m >> i & 1 ? p[i] : 0.f;
-    return r;
-}
-EMULATED void emulated_256_mask_storeu_ps(float *p, unsigned m, __m256 v)
-{
-    for (int i = 0; i < 8; i++)
-        if (m >> i & 1) p[i] = v[i];
-}
-EMULATED __m128 emulated_128_maskz_loadu_ps(unsigned m, const float *p)
-{
-    __m128 r;
-    for (int i = 0; i < 4; i++) r[i] = m >> i & 1 ? p[i] : 0.f;
-    return r;
-}
-EMULATED void emulated_128_mask_storeu_ps(float *p, unsigned m, __m128 v)
-{
-    for (int i = 0; i < 4; i++)
-        if (m >> i & 1) p[i] = v[i];
-}
+/* Loads and stores of the floats whose bits are set. */
+#define EMULATED_MASKED(load, store, vector, count)                                                \
+    EMULATED vector load(unsigned m, const float *p)                                               \
+    {                                                                                              \
+        vector r;                                                                                  \
+        for (int i = 0; i < count; i++) r[i] = m >> i & 1 ? p[i] : 0.0f;                           \
+        return r;                                                                                  \
+    }                                                                                              \
+    EMULATED void store(float *p, unsigned m, vector v)                                            \
+    {                                                                                              \
+        for (int i = 0; i < count; i++)                                                            \
+            if (m >> i & 1) p[i] = v[i];                                                           \
+    }
+EMULATED_MASKED(emulated_maskz_loadu_ps, emulated_mask_storeu_ps, __m512, 16)
+EMULATED_MASKED(emulated_256_maskz_loadu_ps, emulated_256_mask_storeu_ps, __m256, 8)
+EMULATED_MASKED(emulated_128_maskz_loadu_ps, emulated_128_mask_storeu_ps, __m128, 4)
+
 EMULATED __m512d emulated_cvtps_pd(__m256 v)
 {
     __m512d r;
@@ -133,44 +117,17 @@ EMULATED __m512 emulated_insertf32x4(__m512 a, __m128 b, int q)
     memcpy((char *)&a + 16 * q, &b, 16);
     return a;
 }
-EMULATED __m512 emulated_unpacklo_ps(__m512 a, __m512 b)
+/* In each 128 bits the lower or the higher elements of both by turns. */
+EMULATED __m512 emulated_unpack_ps(__m512 a, __m512 b, int high)
 {
     __m512 r;
-    for (int q = 0; q < 16; q += 4) {
-        r[q] = a[q];
-        r[q + 1] = b[q];
-        r[q + 2] = a[q + 1];
-        r[q + 3] = b[q + 1];
-    }
+    for (int i = 0; i < 16; i++) r[i] = (i % 2 == 0 ? a : b)[i / 4 * 4 + 2 * high + i % 4 / 2];
     return r;
 }
-EMULATED __m512 emulated_unpackhi_ps(__m512 a, __m512 b)
-{
-    __m512 r;
-    for (int q = 0; q < 16; q += 4) {
-        r[q] = a[q + 2];
-        r[q + 1] = b[q + 2];
-        r[q + 2] = a[q + 3];
-        r[q + 3] = b[q + 3];
-    }
-    return r;
-}
-EMULATED __m512d emulated_unpacklo_pd(__m512d a, __m512d b)
+EMULATED __m512d emulated_unpack_pd(__m512d a, __m512d b, int high)
 {
     __m512d r;
-    for (int q = 0; q < 8; q += 2) {
-        r[q] = a[q];
-        r[q + 1] = b[q];
-    }
-    return r;
-}
-EMULATED __m512d emulated_unpackhi_pd(__m512d a, __m512d b)
-{
-    __m512d r;
-    for (int q = 0; q < 8; q += 2) {
-        r[q] = a[q + 1];
-        r[q + 1] = b[q + 1];
-    }
+    for (int i = 0; i < 8; i++) r[i] = (i % 2 == 0 ? a : b)[i / 2 * 2 + high];
     return r;
 }
 EMULATED __m512 emulated_shuffle_f32x4(__m512 a, __m512 b, int c)
@@ -182,32 +139,32 @@ EMULATED __m512 emulated_shuffle_f32x4(__m512 a, __m512 b, int c)
     return r;
 }
 
-#define _mm512_setzero_ps      emulated_setzero_ps
-#define _mm512_setzero_pd      emulated_setzero_pd
-#define _mm512_loadu_ps        emulated_loadu_ps
-#define _mm512_loadu_pd        emulated_loadu_pd
-#define _mm512_storeu_ps       emulated_storeu_ps
-#define _mm512_storeu_pd       emulated_storeu_pd
-#define _mm512_set1_ps         emulated_set1_ps
-#define _mm512_set1_pd         emulated_set1_pd
-#define _mm512_add_ps          emulated_add_ps
-#define _mm512_add_pd          emulated_add_pd
-#define _mm512_mul_ps          emulated_mul_ps
-#define _mm512_mul_pd          emulated_mul_pd
-#define _mm512_fmadd_ps        emulated_fmadd_ps
-#define _mm512_fmadd_pd        emulated_fmadd_pd
-#define _mm512_maskz_loadu_ps  emulated_maskz_loadu_ps
-#define _mm512_mask_storeu_ps  emulated_mask_storeu_ps
-#define _mm256_maskz_loadu_ps  emulated_256_maskz_loadu_ps
-#define _mm256_mask_storeu_ps  emulated_256_mask_storeu_ps
-#define _mm_maskz_loadu_ps     emulated_128_maskz_loadu_ps
-#define _mm_mask_storeu_ps     emulated_128_mask_storeu_ps
-#define _mm512_cvtps_pd        emulated_cvtps_pd
-#define _mm512_cvtpd_ps        emulated_cvtpd_ps
-#define _mm512_castps128_ps512 emulated_castps128_ps512
-#define _mm512_insertf32x4     emulated_insertf32x4
-#define _mm512_unpacklo_ps     emulated_unpacklo_ps
-#define _mm512_unpackhi_ps     emulated_unpackhi_ps
-#define _mm512_unpacklo_pd     emulated_unpacklo_pd
-#define _mm512_unpackhi_pd     emulated_unpackhi_pd
-#define _mm512_shuffle_f32x4   emulated_shuffle_f32x4
+#define _mm512_setzero_ps        emulated_setzero_ps
+#define _mm512_setzero_pd        emulated_setzero_pd
+#define _mm512_loadu_ps          emulated_loadu_ps
+#define _mm512_loadu_pd          emulated_loadu_pd
+#define _mm512_storeu_ps         emulated_storeu_ps
+#define _mm512_storeu_pd         emulated_storeu_pd
+#define _mm512_set1_ps           emulated_set1_ps
+#define _mm512_set1_pd           emulated_set1_pd
+#define _mm512_add_ps            emulated_add_ps
+#define _mm512_add_pd            emulated_add_pd
+#define _mm512_mul_ps            emulated_mul_ps
+#define _mm512_mul_pd            emulated_mul_pd
+#define _mm512_fmadd_ps          emulated_fmadd_ps
+#define _mm512_fmadd_pd          emulated_fmadd_pd
+#define _mm512_maskz_loadu_ps    emulated_maskz_loadu_ps
+#define _mm512_mask_storeu_ps    emulated_mask_storeu_ps
+#define _mm256_maskz_loadu_ps    emulated_256_maskz_loadu_ps
+#define _mm256_mask_storeu_ps    emulated_256_mask_storeu_ps
+#define _mm_maskz_loadu_ps       emulated_128_maskz_loadu_ps
+#define _mm_mask_storeu_ps       emulated_128_mask_storeu_ps
+#define _mm512_cvtps_pd          emulated_cvtps_pd
+#define _mm512_cvtpd_ps          emulated_cvtpd_ps
+#define _mm512_castps128_ps512   emulated_castps128_ps512
+#define _mm512_insertf32x4       emulated_insertf32x4
+#define _mm512_unpacklo_ps(a, b) emulated_unpack_ps(a, b, 0)
+#define _mm512_unpackhi_ps(a, b) emulated_unpack_ps(a, b, 1)
+#define _mm512_unpacklo_pd(a, b) emulated_unpack_pd(a, b, 0)
+#define _mm512_unpackhi_pd(a, b) emulated_unpack_pd(a, b, 1)
+#define _mm512_shuffle_f32x4     emulated_shuffle_f32x4
