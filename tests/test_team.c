@@ -23,6 +23,7 @@
 #endif
 
 #include "duoblas.h"
+#include "host/processor.h"
 #include "host/team.h"
 #include "support/child.h"
 #include "support/data.h"
@@ -306,6 +307,32 @@ static void late_helpers(void)
     atomic_store(&l.by_helpers, 0);
     while (l.by_helpers < 100) duo_team_run(look_at_processors, &l, 64, 4);
     CHECK(l.confined == 0, "%d pieces by helpers that have not all processors", l.confined);
+}
+
+/* A thread leaves the processors of others for any that is left, and is bound to none then. */
+static void apart(void)
+{
+    test_case("team/apart");
+    cpu_set_t all, others, now;
+    int tries = 0;
+    if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2) {
+        test_skip("one processor is all that there is");
+        return;
+    }
+    for (int left = 0; left < CPU_SETSIZE; left++) {
+        if (!CPU_ISSET(left, &all)) continue;
+        others = all;
+        CPU_CLR(left, &others);
+        do { /* Linux may move the thread again at once */
+            duo_processor_leave(&others);
+        } while (sched_getcpu() != left && ++tries < 1000);
+        CHECK(tries < 1000, "processor %d was not reached", left);
+        CHECK(sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, &all),
+              "%d processors are left of %d", CPU_COUNT(&now), CPU_COUNT(&all));
+    }
+    duo_processor_leave(&all);
+    CHECK(sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, &all),
+          "with no processor left the thread is bound");
 }
 
 /* ---- Nobody waits for a member that has not begun ---- */
@@ -606,6 +633,7 @@ static const test_entry tests[] = {
     {"helpers_come", helpers_come},
     {"short_turns", short_turns},
     {"late_helpers", late_helpers},
+    {"apart", apart},
     {"busy_helpers", busy_helpers},
     {"all_slots_taken", all_slots_taken},
     {"float_modes", float_modes},

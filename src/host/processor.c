@@ -37,4 +37,17 @@ bool duo_processor_fetch(int thread, cpu_set_t *from)
     return sched_setaffinity(thread, sizeof to, &to) == 0;
 }
 
+void duo_processor_leave(const cpu_set_t *taken)
+{
+    cpu_set_t allowed, to;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+        if (!CPU_ISSET(i, &allowed) || CPU_ISSET(i, taken)) continue;
+        CPU_ZERO(&to);
+        CPU_SET(i, &to);
+        if (sched_setaffinity(0, sizeof to, &to) == 0) duo_processor_return(&allowed);
+        return;
+    }
+}
+
 void duo_processor_return(const cpu_set_t *from) { (void)sched_setaffinity(0, sizeof *from, from); }

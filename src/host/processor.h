@@ -16,6 +16,9 @@ void duo_processor_take_short_turns(void);
  * allowed. False: the caller's processor is not among them, or the system refuses. */
 bool duo_processor_fetch(int thread, cpu_set_t *from);
 
+/* Moves the calling thread to a processor that is not in `taken`, if it is allowed on one. */
+void duo_processor_leave(const cpu_set_t *taken);
+
 /* Allows the calling thread on these processors again. */
 void duo_processor_return(const cpu_set_t *from);
 

@@ -22,6 +22,9 @@
  *          sleep right after each job: a thread in the queue for a processor cannot be woken, but a
  *          sleeping one may go first when it is woken, since it has asked for short turns. The
  *          caller wakes a few helpers, and each of these wakes a few more.
+ * Apart    Linux may leave two members on one processor for long, while another has none. Then one
+ *          of them waits for the other's piece. So an idle helper leaves a processor on which there
+ *          is another awake helper, or the caller of the last job.
  * Fetching If a helper loses its processor in the middle of a piece, the caller has to wait. Then
  *          the caller moves the helper to its own processor, and the helper rests for a while after
  *          the piece.
@@ -65,6 +68,7 @@ static const int64_t kLateNs = 200000;   /* a longer yield is late; interrupts a
  * each job for kShortCrowdNs. Each further late yield within kLongCrowdNs doubles that, up to
  * kLongCrowdNs. */
 static const int64_t kShortCrowdNs = 4000000, kLongCrowdNs = 128000000;
+static const int64_t kApartNs = 5000000;    /* from one move of a helper to the next */
 static const int64_t kLongRunNs = 20000;    /* in a region: others share a longer run */
 static const int64_t kPoliteNs = 20000;     /* a caller that waits longer yields its processor */
 static const int64_t kRestNs = 20000000;    /* rest of a helper that kept a caller waiting */
@@ -132,6 +136,7 @@ static bool under_way(run *r)
 typedef struct slot {
     _Alignas(LINE) atomic_bool taken;
     _Alignas(LINE) _Atomic uint64_t head; /* struct head, in fields of 16 bits */
+    atomic_int at;                        /* the last caller's processor, or NOWHERE */
     /* Read only by members that have claimed a piece. */
     duo_team_piece piece;
     void *job;
@@ -147,7 +152,9 @@ typedef struct head {
     int first, round;
 } head;
 
-static slot slots[SLOTS];
+enum { NOWHERE = -1 };
+
+static slot slots[SLOTS] = {[0 ... SLOTS - 1] = {.at = NOWHERE}};
 
 static uint64_t head_word(head h)
 {
@@ -165,14 +172,16 @@ static head head_of(slot *s, memory_order order)
 
 enum { AWAKE, ASLEEP, RESTING };
 
-/* FETCHED: a caller that waited long is moving the helper. LATE: it has moved it, and the helper is
- * to rest. */
-enum { IN_TIME, FETCHED, LATE };
+/* MOVING: a caller that waited long is moving the helper, or it moves itself. LATE: a caller has
+ * moved it, and it is to rest. */
+enum { IN_TIME, MOVING, LATE };
 
 typedef struct helper {
     _Alignas(LINE) atomic_uint state; /* AWAKE, ASLEEP, RESTING; a futex */
-    atomic_int standing;              /* IN_TIME, FETCHED, LATE */
+    atomic_int standing;              /* IN_TIME, MOVING, LATE */
     atomic_int thread;                /* the system's number of the thread */
+    atomic_int at;                    /* the processor of an awake helper, or NOWHERE */
+    int64_t apart_ns;                 /* when it may leave its processor */
     _Atomic(const slot *) in;         /* the slot with the piece that it does; NULL: none */
     bool moved;                       /* was it moved to a caller's processor? */
     cpu_set_t from;                   /* where it was allowed before it was moved */
@@ -180,7 +189,7 @@ typedef struct helper {
     cpu_set_t places;                 /* then all processors of all places */
 } helper;
 
-static helper helper_of[DUO_TEAM_MOST];
+static helper helper_of[DUO_TEAM_MOST] = {[0 ... DUO_TEAM_MOST - 1] = {.at = NOWHERE}};
 static helper by_openmp; /* stands for any thread of the program's OpenMP */
 static atomic_int helpers;
 static _Alignas(LINE) atomic_uint bell; /* counts the jobs that were posted */
@@ -298,10 +307,50 @@ static void meet_crowd(crowd *c, int64_t now)
     c->until_ns = now + c->for_ns;
 }
 
+/* The processors of callers and of other awake helpers. *shared: is one of them the helper's, too,
+ * and is it to leave? Of two helpers the later one leaves. */
+static cpu_set_t taken_by_others(int number, int here, bool *shared)
+{
+    cpu_set_t taken;
+    CPU_ZERO(&taken);
+    *shared = false;
+    for (int i = 0; i < SLOTS; i++) {
+        const int at = atomic_load_explicit(&slots[i].at, memory_order_relaxed);
+        if (at == here) *shared = true;
+        if (at != NOWHERE) CPU_SET(at, &taken);
+    }
+    for (int i = 0; i < duo_team_helpers(); i++) {
+        const int at = atomic_load_explicit(&helper_of[i].at, memory_order_relaxed);
+        if (i < number && at == here) *shared = true;
+        if (i != number && at != NOWHERE) CPU_SET(at, &taken);
+    }
+    return taken;
+}
+
+/* Says where an awake helper is, and leaves a processor that it shares. */
+static void stand_apart(int number, int64_t now)
+{
+    helper *const self = &helper_of[number];
+    const int here = sched_getcpu();
+    int standing = IN_TIME;
+    bool shared;
+    if (here < 0) return;
+    if (atomic_load_explicit(&self->at, memory_order_relaxed) != here)
+        atomic_store_explicit(&self->at, here, memory_order_relaxed);
+    if (now < self->apart_ns) return;
+    const cpu_set_t taken = taken_by_others(number, here, &shared);
+    if (!shared || !atomic_compare_exchange_strong(&self->standing, &standing, MOVING)) return;
+    duo_processor_leave(&taken);
+    atomic_store_explicit(&self->standing, IN_TIME, memory_order_release);
+    atomic_store_explicit(&self->at, sched_getcpu(), memory_order_relaxed);
+    self->apart_ns = now + kApartNs;
+}
+
 /* Looks at the bell for a while, yielding between looks; not while there is a crowd. True: there
  * may be work, or it is time to rest. False: it is time to sleep. */
-static bool rings(helper *self, unsigned heard, crowd *c)
+static bool rings(int number, unsigned heard, crowd *c)
 {
+    helper *const self = &helper_of[number];
     const int64_t since = now_ns(), until = since + (duo_machine_waits_asleep() ? 0 : kAwakeNs);
     while (since >= c->until_ns) {
         for (int i = 0; i < SPINS; i++) {
@@ -314,13 +363,16 @@ static bool rings(helper *self, unsigned heard, crowd *c)
         const int64_t after = now_ns();
         if (after - before > kLateNs) meet_crowd(c, after);
         if (is_late(self)) return true;
+        stand_apart(number, after);
         if (after > until) break;
     }
     return false;
 }
 
-static void sleep_until_woken(atomic_uint *state, unsigned heard)
+static void sleep_until_woken(helper *self, unsigned heard)
 {
+    atomic_uint *const state = &self->state;
+    atomic_store_explicit(&self->at, NOWHERE, memory_order_relaxed);
     atomic_store_explicit(state, ASLEEP, memory_order_seq_cst);
     while (atomic_load_explicit(&bell, memory_order_seq_cst) == heard &&
            atomic_load_explicit(state, memory_order_seq_cst) == ASLEEP)
@@ -340,7 +392,7 @@ static void *helper_body(void *argument)
         const unsigned heard = atomic_load_explicit(&bell, memory_order_acquire);
         if (is_late(self)) rest(self);
         for (int i = 0; i < SLOTS; i++) help(&slots[i], number);
-        if (!is_late(self) && !rings(self, heard, &met)) sleep_until_woken(&self->state, heard);
+        if (!is_late(self) && !rings(number, heard, &met)) sleep_until_woken(self, heard);
     }
     return NULL;
 }
@@ -420,7 +472,7 @@ static void post(slot *s, head h)
 static void fetch(helper *h)
 {
     int standing = IN_TIME;
-    if (!atomic_compare_exchange_strong(&h->standing, &standing, FETCHED)) return;
+    if (!atomic_compare_exchange_strong(&h->standing, &standing, MOVING)) return;
     h->moved =
         duo_processor_fetch(atomic_load_explicit(&h->thread, memory_order_relaxed), &h->from);
     atomic_store_explicit(&h->standing, LATE, memory_order_release);
@@ -503,6 +555,7 @@ static void run_some(duo_team_piece piece, void *job, int64_t first, int64_t pie
         atomic_store_explicit(&dismissed, true, memory_order_relaxed);
         duo_openmp_threads_run(work_in_region, &(region){s, h});
     } else {
+        atomic_store_explicit(&s->at, sched_getcpu(), memory_order_relaxed);
         post(s, h);
         const int64_t began = now_ns();
         const int done = work(s, h, 0, NULL);
@@ -542,8 +595,10 @@ static void in_child(void)
         atomic_store_explicit(&helper_of[i].state, AWAKE, memory_order_relaxed);
         atomic_store_explicit(&helper_of[i].standing, IN_TIME, memory_order_relaxed);
         atomic_store_explicit(&helper_of[i].in, NULL, memory_order_relaxed);
+        atomic_store_explicit(&helper_of[i].at, NOWHERE, memory_order_relaxed);
     }
     for (int i = 0; i < SLOTS; i++) {
+        atomic_store_explicit(&slots[i].at, NOWHERE, memory_order_relaxed);
         atomic_store_explicit(&slots[i].head, 0, memory_order_relaxed);
         atomic_store_explicit(&slots[i].taken, false, memory_order_relaxed);
         for (int j = 0; j < DUO_TEAM_MOST; j++)
