@@ -132,19 +132,21 @@ static int useful_threads(double work, int threads)
 }
 
 /*
- * Tiles for `pieces` threads, each of whole vectors of rows: those with least work and edges. A
- * line of the cache with rows of two tiles goes from thread to thread, for each column. Costs are
- * in steps of a vector.
+ * `pieces` tiles, each of whole vectors of rows: those with least work and edges. Few rows, or few
+ * columns, are not cut. A line of the cache with rows of two tiles goes from thread to thread, for
+ * each column. Costs are in steps of a vector.
  */
 static void cut(tiles *t, int64_t pieces)
 {
-    enum { LINE = 64, SHARED_LINE = 400 };
+    enum { LINE = 64, SHARED_LINE = 400, FEW = 8 };
     const duo_product *const p = t->p;
-    const int64_t row_unit = p->n <= 8 ? 4 * t->clone->rows : t->clone->rows;
+    const int64_t vector = t->clone->rows / 2;
+    const int64_t row_unit = p->n <= FEW ? vector : t->clone->rows;
     const bool packed_b = p->packed != NULL && p->packed->b != NULL; /* cut between its tiles */
-    const int64_t column_unit = packed_b    ? t->clone->panel_width(p->n)
-                                : p->m <= 8 ? 4 * t->clone->rows
-                                            : t->clone->columns / 2;
+    const int64_t column_unit = packed_b      ? t->clone->panel_width(p->n)
+                                : p->m <= FEW ? vector
+                                : p->n <= FEW ? FEW
+                                              : t->clone->columns / 2;
     const int64_t row_units = ceiling(p->m, row_unit), column_units = ceiling(p->n, column_unit);
     const bool whole_lines =
         (uintptr_t)p->c % LINE == 0 && p->ldc * (int64_t)sizeof(float) % LINE == 0;
