@@ -185,11 +185,20 @@ static void cut_k(tiles *t, int64_t pieces)
     t->segments = segments;
 }
 
+/* If each thread has work for some tens of microseconds, three tiles a thread: threads are not
+ * equally fast, as other programs and virtual machines share the processors. */
+static int64_t pieces_for(const duo_product *p, int threads)
+{
+    const double each = (double)p->m * (double)p->n * (double)p->k / threads;
+    return each < 1 << 20 ? threads : (int64_t)3 * threads;
+}
+
 static void in_tiles(const duo_ffma *clone, const duo_product *p, int threads)
 {
     tiles t = {.clone = clone, .p = p, .segments = 1};
-    cut(&t, threads);
-    cut_k(&t, threads);
+    const int64_t pieces = pieces_for(p, threads);
+    cut(&t, pieces);
+    cut_k(&t, pieces);
     duo_team_run(tile_piece, &t, t.down * t.across * t.segments, threads);
     if (t.segments > 1) {
         const double floats = (double)p->m * (double)p->n * (double)t.segments;
