@@ -9,11 +9,11 @@
  */
 
 /* With few rows of C an element of B is used so seldom that columns of B are read where they are.
- * But if they are a multiple of 1 KiB apart, all columns of a tile want the same lines of the L1
- * cache, which has room for eight. */
+ * But if they are a multiple of 4 KiB apart, all columns of a tile want the same lines of the L1
+ * cache, which has room for eight or twelve. */
 static bool packs_b(const duo_product *p)
 {
-    const bool collides = !p->transb && p->ldb % 256 == 0;
+    const bool collides = !p->transb && p->ldb % 1024 == 0;
     if (!p->transb && p->m <= UNPACKED_ROWS && !(collides && COLUMNS > 8)) return false;
     return collides || p->n * smaller(p->k, CHAIN) > UNPACKED_B;
 }
