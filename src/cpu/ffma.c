@@ -138,15 +138,15 @@ static int useful_threads(double work, int threads)
  */
 static void cut(tiles *t, int64_t pieces)
 {
-    enum { LINE = 64, SHARED_LINE = 400, FEW = 8 };
+    enum { LINE = 64, SHARED_LINE = 400 };
     const duo_product *const p = t->p;
     const int64_t vector = t->clone->rows / 2;
-    const int64_t row_unit = p->n <= FEW ? vector : t->clone->rows;
+    const int64_t row_unit = p->n <= DUO_FEW_LINES ? vector : t->clone->rows;
     const bool packed_b = p->packed != NULL && p->packed->b != NULL; /* cut between its tiles */
-    const int64_t column_unit = packed_b      ? t->clone->panel_width(p->n)
-                                : p->m <= FEW ? vector
-                                : p->n <= FEW ? FEW
-                                              : t->clone->columns / 2;
+    const int64_t column_unit = packed_b                ? t->clone->panel_width(p->n)
+                                : p->m <= DUO_FEW_LINES ? vector
+                                : p->n <= DUO_FEW_LINES ? DUO_FEW_LINES
+                                                        : t->clone->columns / 2;
     const int64_t row_units = ceiling(p->m, row_unit), column_units = ceiling(p->n, column_unit);
     const bool whole_lines =
         (uintptr_t)p->c % LINE == 0 && p->ldc * (int64_t)sizeof(float) % LINE == 0;
@@ -321,9 +321,9 @@ static int64_t packed_rows(const duo_ffma *clone, const duo_call *call, int i)
 
 duo_packed_form duo_ffma_packed_form(duo_algorithm_id algorithm, const duo_call *call, int i)
 {
-    enum { FEW = 8 }; /* rows or columns: the operands are read where they are */
     const duo_ffma *const clone = functions_of(algorithm);
-    if (clone == NULL || i == DUO_C || call->m <= FEW || call->n <= FEW || call->k < DUO_MANY)
+    if (clone == NULL || i == DUO_C || call->m <= DUO_FEW_LINES || call->n <= DUO_FEW_LINES ||
+        call->k < DUO_MANY)
         return (duo_packed_form){0};
     return (duo_packed_form){
         .clone = clone,

@@ -38,6 +38,9 @@ void duo_sgemm_cpu_ffma_products(const duo_call *call, int64_t first, int64_t co
  * to hand out fewer. */
 double duo_ffma_pieces(double work);
 
+/* Of C with no more rows, or columns, A and B are read once and not packed. */
+enum { DUO_FEW_LINES = 8 };
+
 /* Does fmaf take a function in software here? Then sgemm_cpu_ffma takes some 50 times as long. */
 bool duo_ffma_is_slow(void);
 
