@@ -96,6 +96,7 @@ typedef struct tiles {
     const duo_product *p;
     int64_t rows, columns; /* of a tile */
     int64_t down, across;
+    double cost;      /* of a step of k of a tile */
     int64_t segments; /* of k, each a piece; 1: a piece has all of k */
     float *sums;      /* of the segments, if there are several: for duo_ffma's finish */
 } tiles;
@@ -131,14 +132,24 @@ static int useful_threads(double work, int threads)
     return (int)fmin(duo_ffma_pieces(work), threads);
 }
 
+/* Costs in steps of a vector. SHARED_LINE: a line of the cache with rows of two tiles, which goes
+ * from thread to thread for each column. SUM: a vector of sums of a segment is written and added.
+ * JOB: a second job, which adds them. */
+enum { SHARED_LINE = 400, SUM = 8, JOB = 10000 };
+
+/* The cost of a step of k of a tile: multiplications, and loads of A and B. */
+static double step_cost(int64_t rows, int64_t columns)
+{
+    return (double)rows * (double)columns / 16.0 + 0.7 * (double)(rows + columns);
+}
+
 /*
  * `pieces` tiles, each of whole vectors of rows: those with least work and edges. Few rows, or few
- * columns, are not cut. A line of the cache with rows of two tiles goes from thread to thread, for
- * each column. Costs are in steps of a vector.
+ * columns, are not cut.
  */
 static void cut(tiles *t, int64_t pieces)
 {
-    enum { LINE = 64, SHARED_LINE = 400 };
+    enum { LINE = 64 };
     const duo_product *const p = t->p;
     const int64_t vector = t->clone->rows / 2;
     const int64_t row_unit = p->n <= DUO_FEW_LINES ? vector : t->clone->rows;
@@ -151,14 +162,14 @@ static void cut(tiles *t, int64_t pieces)
     const bool whole_lines =
         (uintptr_t)p->c % LINE == 0 && p->ldc * (int64_t)sizeof(float) % LINE == 0;
     const double shared_line = whole_lines ? 0.0 : (double)SHARED_LINE / (double)p->k;
-    double best = 0.0;
     for (int64_t down = 1; down <= pieces; down++) {
         const int64_t rows = ceiling(row_units, down) * row_unit;
         const int64_t columns = ceiling(column_units, pieces / down) * column_unit;
-        const double cost = (double)rows * (double)columns / 16.0 + 0.7 * (double)(rows + columns) +
-                            (rows < p->m ? shared_line * (double)columns : 0.0);
-        if (down > 1 && cost >= best) continue;
-        best = cost;
+        const double cost =
+            step_cost(smaller(rows, rounded(p->m, vector)), smaller(columns, p->n)) +
+            (rows < p->m ? shared_line * (double)columns : 0.0);
+        if (down > 1 && cost >= t->cost) continue;
+        t->cost = cost;
         t->rows = rows;
         t->columns = columns;
     }
@@ -166,23 +177,31 @@ static void cut(tiles *t, int64_t pieces)
     t->across = ceiling(p->n, t->columns);
 }
 
-/* Each segment of k becomes a piece, if tiles alone are too few. */
-static void cut_k(tiles *t, int64_t pieces)
+/* The cost of a product for the thread that does most. */
+static double longest(const tiles *t, int threads)
+{
+    const duo_product *const p = t->p;
+    const double steps = (double)ceiling(p->k, t->segments);
+    const double sums = (double)p->m * (double)p->n * (double)t->segments / 16.0;
+    return (double)ceiling(t->down * t->across * t->segments, threads) * t->cost * steps +
+           (t->segments > 1 ? JOB + SUM * sums / threads : 0.0);
+}
+
+/* Makes each segment of k a piece, if that takes clearly less time: then there are fewer and larger
+ * tiles. */
+static void cut_k(tiles *t, int64_t pieces, int threads)
 {
     const duo_product *const p = t->p;
     const int64_t segments = ceiling(p->k, chain_of(t->clone));
-    if (t->clone->number_bytes != sizeof(float)) return; /* sums are written as C is: as floats */
-    if (segments == 1 || t->down * t->across * 2 > pieces) return;
     const int64_t floats = p->m * p->n * segments;
-    if (floats > 16 << 20) return;
-    /* Fewer and larger tiles do, now. */
-    cut(t, larger(1, pieces / segments));
-    t->sums = duo_scratch_take((size_t)floats * sizeof(float));
-    if (t->sums == NULL) {
-        cut(t, pieces);
-        return;
-    }
-    t->segments = segments;
+    tiles deep = *t;
+    if (t->clone->number_bytes != sizeof(float)) return; /* sums are written as C is: as floats */
+    if (segments == 1 || floats > 16 << 20) return;
+    deep.segments = segments;
+    cut(&deep, larger(1, pieces / segments));
+    if (1.35 * longest(&deep, threads) >= longest(t, threads)) return;
+    deep.sums = duo_scratch_take((size_t)floats * sizeof(float));
+    if (deep.sums != NULL) *t = deep;
 }
 
 /* If each thread has work for some tens of microseconds, three tiles a thread: threads are not
@@ -198,7 +217,7 @@ static void in_tiles(const duo_ffma *clone, const duo_product *p, int threads)
     tiles t = {.clone = clone, .p = p, .segments = 1};
     const int64_t pieces = pieces_for(p, threads);
     cut(&t, pieces);
-    cut_k(&t, pieces);
+    cut_k(&t, pieces, threads);
     duo_team_run(tile_piece, &t, t.down * t.across * t.segments, threads);
     if (t.segments > 1) {
         const double floats = (double)p->m * (double)p->n * (double)t.segments;
