@@ -28,6 +28,14 @@ void duo_call_set_sizes(duo_call *call, int64_t m, int64_t n, int64_t k)
     }
 }
 
+duo_call duo_call_part(const duo_call *call, int64_t m, int64_t n, int64_t k)
+{
+    duo_call part = *call;
+    part.part = duo_call_is_vector(call) ? DUO_PART_OF_VECTOR : DUO_PART_OF_OTHER;
+    duo_call_set_sizes(&part, m, n, k);
+    return part;
+}
+
 duo_call duo_call_sgemm(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
                         float beta)
 {

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "duoblas.h"
+#include "product_order.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -90,11 +91,19 @@ typedef struct duo_operand {
 /* sgemm: operand A, B, C. Reductions: x, y (only sdot), result. */
 enum { DUO_A = 0, DUO_B = 1, DUO_C = 2, DUO_X = 0, DUO_Y = 1, DUO_RESULT = 2, DUO_OPERANDS = 3 };
 
+/* The order of summation of a part of a product: that of the whole product. */
+typedef enum duo_part_order {
+    DUO_NO_PART, /* the call is a whole product: its sizes decide */
+    DUO_PART_OF_VECTOR,
+    DUO_PART_OF_OTHER
+} duo_part_order;
+
 typedef struct duo_call {
     duo_operation operation;
     bool swapped; /* a row-major sgemm: the caller's A and B, m and n are exchanged */
     bool transa, transb;
     int64_t m, n, k; /* reductions: only n; m = 1, k = 0 */
+    duo_part_order part;
     float alpha, beta;
     duo_operand operand[DUO_OPERANDS]; /* in a batch, of the first product */
     duo_batch *batch;                  /* the products of a batch; NULL: one product */
@@ -114,6 +123,17 @@ duo_call duo_call_reduction(duo_operation operation, int64_t n);
 
 /* Sets the sizes of a sgemm, and from them the rows and columns of its operands. */
 void duo_call_set_sizes(duo_call *call, int64_t m, int64_t n, int64_t k);
+
+/* Is it a vector product (product_order.h), or a part of one? */
+static inline bool duo_call_is_vector(const duo_call *call)
+{
+    return call->part == DUO_NO_PART ? duo_product_is_vector(call->m, call->n, call->k)
+                                     : call->part == DUO_PART_OF_VECTOR;
+}
+
+/* The call for some rows and columns of C and some steps of k. Its operands have the addresses of
+ * the whole call's. */
+duo_call duo_call_part(const duo_call *call, int64_t m, int64_t n, int64_t k);
 
 /* sgemm's operand i: are elements that are neighbours in memory neighbours in k? */
 static inline bool duo_call_along_k(const duo_call *call, int i)

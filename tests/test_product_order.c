@@ -1,8 +1,8 @@
 /*
  * test_product_order.c - products on the CPU have the documented order of summation, in float32 and
  * in float64: the same bits by every clone, on any number of threads, for any storage of A and B,
- * leading dimension, alignment, alpha and beta, with operands packed before or not, as a plain loop
- * over k in that order.
+ * leading dimension, alignment, alpha and beta, with operands packed before or not, as a whole or
+ * in parts, as a plain loop over k in that order.
  */
 #include <stdio.h>
 
@@ -172,6 +172,27 @@ static void check(const problem *p, bool float64, int threads, int which)
     comparisons++;
 }
 
+/* Column by column, as parts of the product: they have its order, not that of a single column. */
+static void check_parts(const problem *p, bool float64)
+{
+    const result *const r = &p->result[float64];
+    test_array c = test_array_copy(&r->c);
+    const duo_call whole =
+        test_sgemm_call(p->transa, p->transb, p->s.m, p->s.n, p->s.k, p->alpha, p->a.data, p->a.ld,
+                        p->b.data, p->b.ld, r->beta, c.data, c.ld);
+    for (int64_t j = 0; j < p->s.n; j++) {
+        duo_call part = duo_call_part(&whole, p->s.m, 1, p->s.k);
+        part.operand[DUO_B].address += p->transb ? j : j * p->b.ld;
+        part.operand[DUO_C].address += j * c.ld;
+        CHECK((float64 ? duo_sgemm_cpu_float64 : duo_sgemm_cpu_ffma)(&part) == DUO_OK, "declined");
+    }
+    CHECK(test_array_equal(&c, &r->expected), "other bits in columns in float%d",
+          float64 ? 64 : 32);
+    CHECK(test_array_intact(&c), "gaps of C are written by columns");
+    test_array_free(&c);
+    comparisons++;
+}
+
 /* As products of a batch in float32: more of them than are handed to a clone at once, if they are
  * small. All share A and B, which may be packed. */
 static void check_batch(const problem *p, int which)
@@ -222,6 +243,8 @@ static void check_clones(const problem *p, int kind)
             check(p, true, threads[t], 0);
             check(p, true, threads[t], which);
         }
+        if (!slow || work < 1e5) check_parts(p, false);
+        check_parts(p, true);
         if (!slow || work < 1e5) check_batch(p, 0);
         if (!slow || work < 1e5) check_batch(p, 3);
     }

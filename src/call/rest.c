@@ -12,10 +12,9 @@
 /* Rows [i, i + m) and columns [j, j + n) of C, over [p, p + k) of k, as a call. */
 static duo_call part_of(const duo_call *call, const duo_step *step)
 {
-    duo_call part = *call;
+    duo_call part = duo_call_part(call, step->m, step->n, step->k);
     duo_operand *const a = &part.operand[DUO_A], *const b = &part.operand[DUO_B],
                        *const c = &part.operand[DUO_C];
-    duo_call_set_sizes(&part, step->m, step->n, step->k);
     if (a->read) a->address += call->transa ? step->p + step->i * a->ld : step->i + step->p * a->ld;
     if (b->read) b->address += call->transb ? step->j + step->p * b->ld : step->p + step->j * b->ld;
     c->address += step->i + step->j * c->ld;

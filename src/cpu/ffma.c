@@ -400,7 +400,7 @@ duo_product duo_product_of(const duo_ffma *clone, const duo_call *call, duo_pack
                                        .columns = packed_rows(clone, call, DUO_B)};
     return (duo_product){.transa = call->transa,
                          .transb = call->transb,
-                         .vector = duo_product_is_vector(call->m, call->n, call->k),
+                         .vector = duo_call_is_vector(call),
                          .m = call->m,
                          .n = call->n,
                          .k = call->k,

@@ -4,14 +4,8 @@
  * the code of ffma_body.h, compiled for one instruction set: twice, for sums in float32 and in
  * float64.
  *
- * Order    An element of C is summed in segments of DUO_CHAIN_BYTES: 512 steps of k, in float64
- *          256. In most products a segment is one chain of fused multiply-adds over ascending k,
- *          from +0. In a vector product (below) it is DUO_CHAINS chains side by side, chain l for
- *          the steps k = l mod DUO_CHAINS, which are then added by halves: l and l + 4, then l and
- *          l + 2, then l and l + 1. The sums of the segments are added in order. At the end the
- *          element is alpha sum if beta is 0, else fma(alpha, sum, beta c); in float64 alpha sum +
- *          beta c, then rounded to float32. So only m, n and k decide the order: not the
- *          instruction set, the number of threads, the tile or the storage.
+ * Order    product_order.h: not the instruction set, the number of threads, the tile or the storage
+ *          decides it.
  */
 #ifndef DUO_FFMA_H
 #define DUO_FFMA_H
@@ -20,13 +14,7 @@
 #include <stdint.h>
 
 #include "call.h"
-
-enum {
-    DUO_CHAIN_BYTES = 2048, /* of a segment: 512 floats or 256 doubles */
-    DUO_CHAINS = 8,
-    DUO_FEW = 16, /* elements of C: with so few, each would wait for its own chain, */
-    DUO_MANY = 64 /* if k is at least this */
-};
+#include "product_order.h"
 
 /* All of op(A) and of op(B), packed; NULL: not packed. For each segment of k in turn, tile by tile:
  * so one form of A serves every n, and one of B every m. */
@@ -47,11 +35,6 @@ typedef struct duo_product {
     const duo_packed_factors *packed; /* of the whole product; NULL: nothing is packed */
     int64_t row, column, step;        /* where this part begins in the whole product */
 } duo_product;
-
-static inline bool duo_product_is_vector(int64_t m, int64_t n, int64_t k)
-{
-    return m == 1 || n == 1 || (k >= DUO_MANY && m <= DUO_FEW && n <= DUO_FEW && m * n <= DUO_FEW);
-}
 
 /* Rows [i, i + m) and columns [j, j + n) of C. */
 static inline duo_product duo_product_tile(const duo_product *p, int64_t i, int64_t m, int64_t j,

@@ -85,10 +85,7 @@ duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i)
 
 duo_call duo_stream_call(const duo_stream *s, const duo_step *step)
 {
-    duo_call call = *s->local;
-    call.m = step->m;
-    call.n = step->n;
-    call.k = step->k;
+    duo_call call = duo_call_part(s->local, step->m, step->n, step->k);
     if (!step->starts) call.beta = 1.0f;
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &call.operand[i];
