@@ -5,31 +5,96 @@
 #include "sim/memory.h"
 #include "support/reference_order.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Rows of C whose sums are made at once: one sum alone would wait for itself at each step. */
 enum { ROWS = 16 };
 
-/*
- * sum[r] := the chain over k of row r of op(A) and a column of op(B), for `rows` rows. Products are
- * exact. Each sum is rounded to float64, and in a chain of float32 then to float32.
- */
-static inline __attribute__((always_inline)) void chains(const float *a, int64_t a_step,
-                                                         const float *b, int64_t b_step, int64_t k,
-                                                         double sum[ROWS], int64_t a_row, int rows,
-                                                         bool float64)
+/* The order of summation of a product in float32 (docs/numerics.md). */
+enum { SEGMENT = 512, CHAINS = 8 };
+
+/* Rows of op(A) and a column of op(B): the first elements, and the distances between rows and
+ * between steps of k. */
+typedef struct factors {
+    const float *a, *b;
+    int64_t a_row, a_step, b_step;
+} factors;
+
+/* sum[r] := the chain of row r over steps from, from + step and so on, before `end`. */
+static inline __attribute__((always_inline)) void chain(const factors *f, int64_t from, int64_t end,
+                                                        int64_t step, int rows, float sum[ROWS])
 {
-    for (int r = 0; r < rows; r++) sum[r] = 0.0;
-    for (int64_t p = 0; p < k; p++, a += a_step, b += b_step) {
-        const double factor = (double)*b;
-        for (int r = 0; r < rows; r++) sum[r] += (double)a[r * a_row] * factor;
-        for (int r = 0; r < rows && !float64; r++) sum[r] = (double)(float)sum[r];
+    for (int r = 0; r < rows; r++) sum[r] = 0.0f;
+    for (int64_t l = from; l < end; l += step) {
+        const float *const a = f->a + l * f->a_step, y = f->b[l * f->b_step];
+        for (int r = 0; r < rows; r++) sum[r] = fmaf(a[r * f->a_row], y, sum[r]);
     }
 }
 
-static float blend(double alpha, double sum, bool float64, float beta, float old)
+/* sum[r] := all k steps of row r. */
+static inline __attribute__((always_inline)) void sums(const factors *f, int64_t k, bool vector,
+                                                       int rows, float sum[ROWS])
 {
-    const double part = float64 ? alpha * sum : (double)(float)(alpha * sum);
+    for (int r = 0; r < rows; r++) sum[r] = 0.0f;
+    for (int64_t first = 0; first < k; first += SEGMENT) {
+        const int64_t end = k - first < SEGMENT ? k : first + SEGMENT;
+        float s[CHAINS][ROWS];
+        for (int z = 0; z < (vector ? CHAINS : 1); z++)
+            chain(f, first + z, end, vector ? CHAINS : 1, rows, s[z]);
+        for (int half = vector ? CHAINS / 2 : 0; half > 0; half /= 2)
+            for (int z = 0; z < half; z++)
+                for (int r = 0; r < rows; r++) s[z][r] += s[z + half][r];
+        for (int r = 0; r < rows; r++) sum[r] = first == 0 ? s[0][r] : sum[r] + s[0][r];
+    }
+}
+
+static void sums_anywhere(const factors *f, int64_t k, bool vector, int rows, float sum[ROWS])
+{
+    sums(f, k, vector, rows, sum);
+}
+
+#if defined(__x86_64__)
+/* With an instruction for fmaf. Most columns have whole groups of rows that are neighbours. */
+__attribute__((target("avx2,fma"))) static void sums_by_fma(const factors *f, int64_t k,
+                                                            bool vector, int rows, float sum[ROWS])
+{
+    if (rows == ROWS && f->a_row == 1) {
+        const factors neighbours = {f->a, f->b, 1, f->a_step, f->b_step};
+        sums(&neighbours, k, vector, ROWS, sum);
+    } else {
+        sums(f, k, vector, rows, sum);
+    }
+}
+#endif
+
+static void sums_of_float32(const factors *f, int64_t k, bool vector, int rows, float sum[ROWS])
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        sums_by_fma(f, k, vector, rows, sum);
+        return;
+    }
+#endif
+    sums_anywhere(f, k, vector, rows, sum);
+}
+
+static double sum_of_float64(const factors *f, int64_t k, int row)
+{
+    double sum = 0.0;
+    for (int64_t l = 0; l < k; l++)
+        sum += (double)f->a[row * f->a_row + l * f->a_step] * (double)f->b[l * f->b_step];
+    return sum;
+}
+
+static float end_float32(float alpha, float sum, float beta, float old)
+{
+    return beta == 0.0f ? alpha * sum : fmaf(alpha, sum, beta * old);
+}
+
+static float end_float64(float alpha, double sum, float beta, float old)
+{
+    const double part = (double)alpha * sum;
     return (float)(beta == 0.0f ? part : part + (double)beta * (double)old);
 }
 
@@ -37,25 +102,27 @@ void sim_run_sgemm(const work *w)
 {
     const duo_call *call = &w->call;
     const bool float64 = duo_algorithm_serves(w->algorithm, DUO_MATH_FLOAT64);
+    const bool vector = duo_call_is_vector(call);
     const duo_operand *a = &call->operand[DUO_A], *b = &call->operand[DUO_B];
     const duo_operand *c = &call->operand[DUO_C];
     const int64_t k = call->alpha != 0.0f ? call->k : 0;
-    const double alpha = k > 0 ? (double)call->alpha : 0.0;
+    const float alpha = k > 0 ? call->alpha : 0.0f;
     const float *a_first = sim_behind(a->address), *b_first = sim_behind(b->address);
     float *c_first = sim_behind(c->address);
-    const int64_t a_row = call->transa ? a->ld : 1, a_step = call->transa ? 1 : a->ld;
-    const int64_t b_column = call->transb ? 1 : b->ld, b_step = call->transb ? b->ld : 1;
+    const int64_t b_column = call->transb ? 1 : b->ld;
+    factors f = {.a_row = call->transa ? a->ld : 1,
+                 .a_step = call->transa ? 1 : a->ld,
+                 .b_step = call->transb ? b->ld : 1};
     for (int64_t j = 0; j < call->n; j++)
         for (int64_t i = 0; i < call->m; i += ROWS) {
             const int rows = call->m - i < ROWS ? (int)(call->m - i) : ROWS;
-            double sum[ROWS];
-            const float *const a_here = a_first + i * a_row, *const b_here = b_first + j * b_column;
-            if (rows == ROWS && !float64)
-                chains(a_here, a_step, b_here, b_step, k, sum, a_row, ROWS, false);
-            else
-                chains(a_here, a_step, b_here, b_step, k, sum, a_row, rows, float64);
-            float *const to = c_first + i + j * c->ld;
-            for (int r = 0; r < rows; r++) to[r] = blend(alpha, sum[r], float64, call->beta, to[r]);
+            float *const to = c_first + i + j * c->ld, sum[ROWS];
+            f.a = a_first + i * f.a_row;
+            f.b = b_first + j * b_column;
+            if (!float64) sums_of_float32(&f, k, vector, rows, sum);
+            for (int r = 0; r < rows; r++)
+                to[r] = float64 ? end_float64(alpha, sum_of_float64(&f, k, r), call->beta, to[r])
+                                : end_float32(alpha, sum[r], call->beta, to[r]);
         }
 }
 
