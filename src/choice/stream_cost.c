@@ -86,6 +86,7 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
                                     double memory_bytes, const double packed_bytes[2])
 {
     const duo_profile *const profile = conditions->profile;
+    const bool wide = (algorithm->maths & DUO_SERVES_FLOAT64) != 0;
     duo_plan_problem of;
     memset(&of, 0, sizeof of); /* padding, too: problems are compared by their bytes */
     model->call = *call;
@@ -106,7 +107,9 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
     of.pitch[DUO_A] = call->transa ? 0 : call->operand[DUO_A].ld;
     of.pitch[DUO_B] = call->transb ? call->operand[DUO_B].ld : 0;
     of.pitch[DUO_C] = call->operand[DUO_C].ld;
-    of.k_whole = (algorithm->maths & DUO_SERVES_FLOAT64) != 0; /* a slab would round C to float32 */
+    /* A slab is scaled and rounded when it is added to C: in float64 that would round too early,
+     * and the order of DUO_MATH_IEEE scales the sum over all of k. */
+    of.k_whole = wide || conditions->math == DUO_MATH_IEEE;
     of.devices = devices;
     set_shares(conditions, devices, of.share);
     of.memory_bytes = memory_bytes;

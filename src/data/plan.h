@@ -71,7 +71,7 @@ typedef struct duo_plan_problem {
     bool sent[DUO_OPERANDS];     /* the operand is in host memory and is read */
     bool pinned[DUO_OPERANDS];   /* the devices reach that memory themselves */
     bool fetched;                /* C is in host memory */
-    bool k_whole;                /* k must not be cut: sums are rounded once */
+    bool k_whole;                /* k must not be cut: sums are scaled and rounded once */
     int64_t pitch[DUO_OPERANDS]; /* floats from run to run if panels are cut across the runs (panels
                                     of rows); 0: a panel is one range of memory */
     int devices;

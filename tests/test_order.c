@@ -1,0 +1,251 @@
+/*
+ * test_order.c - a product in DUO_MATH_IEEE has the documented order of summation wherever the
+ * library computes it: operands in any place, streamed, in slabs of k where memory is short, on two
+ * devices, after a failure in the middle, in batches. Every element is compared with a plain loop.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "call/context.h"
+#include "data/plan.h"
+#include "sim/sim.h"
+#include "support/calls.h"
+#include "support/harness.h"
+#include "support/places.h"
+#include "support/problems.h"
+#include "support/product_order.h"
+
+static int compared, slabs_met, blocks_met;
+
+static test_problem random_problem(test_rng *rng, int64_t m, int64_t n, int64_t k)
+{
+    static const float alphas[] = {1.0f, -1.7f, 0.3f}, betas[] = {0.0f, 1.0f, -0.6f};
+    test_problem p = test_problem_random(rng);
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    p.alpha = alphas[test_between(rng, 0, 2)];
+    p.beta = betas[test_between(rng, 0, 2)];
+    p.data = DATA_NORMAL;
+    return p;
+}
+
+/* C as the order has it, element by element. */
+static test_array in_order(const test_problem *p, const test_operands *o)
+{
+    test_array c = test_array_copy(&o->c_before);
+    const duo_call call = test_problem_call(p, o);
+    const duo_operand *const a = &call.operand[DUO_A], *const b = &call.operand[DUO_B];
+    for (int64_t j = 0; j < call.n; j++)
+        for (int64_t i = 0; i < call.m; i++) {
+            float *const x = &c.data[i + j * c.ld];
+            *x = product_order(false, call.transa, call.transb, call.m, call.n, call.k, p->alpha,
+                               a->address, a->ld, b->address, b->ld, p->beta, *x, i, j);
+        }
+    return c;
+}
+
+/* The nth call of that kind to the device fails in the next check; 0: none. */
+static struct {
+    sim_kind kind;
+    int nth;
+} failing;
+
+/* Was the last product cut in slabs of k, or in blocks? */
+static void count_plan(duo_context *ctx)
+{
+    const duo_plan *const plan = &duo_context_of(ctx)->resources.plan;
+    bool cut = false;
+    if (!plan->ran || plan->count == 0) return;
+    for (int i = 0; i < plan->count; i++)
+        cut |= plan->step[i].kind == DUO_STEP_MULTIPLY && !plan->step[i].starts;
+    slabs_met += cut;
+    blocks_met += !plan->held;
+}
+
+/* One product by the public function; `places` for A, B and C. */
+static void check(duo_context *ctx, const test_problem *p, const test_place places[3],
+                  test_rng *rng)
+{
+    test_operands o = test_operands_make(p, rng);
+    test_array expected = in_order(p, &o);
+    test_array *const arrays[] = {&o.a, &o.b, &o.c};
+    test_placed there[3];
+    for (int i = 0; i < 3; i++) there[i] = test_put(ctx, places[i], arrays[i]);
+    CHECK_STATUS(DUO_OK, test_problem_multiply(ctx, p, &o,
+                                               (float *const[]){there[0].address, there[1].address,
+                                                                there[2].address}));
+    if (failing.nth > 0) sim_fail(failing.kind, 0, DUO_OK, 0);
+    failing.nth = 0;
+    count_plan(ctx);
+    for (int i = 2; i >= 0; i--) test_take(ctx, &there[i]);
+    CHECK(test_array_equal(&o.c, &expected), "other bits");
+    compared++;
+    test_array_free(&expected);
+    test_operands_free(&o);
+}
+
+static duo_context *context(void)
+{
+    duo_context *const ctx = test_context();
+    CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_IEEE));
+    return ctx;
+}
+
+/* Sizes of every kind: vectors, few elements, few columns and rows, several segments. */
+static test_problem of_kind(test_rng *rng, int kind)
+{
+    const int64_t few = test_between(rng, 2, 9), some = test_between(rng, 1, 80);
+    const int64_t deep = test_between(rng, 1, 2500);
+    switch (kind % 7) {
+    case 0:
+        return random_problem(rng, some, test_between(rng, 1, 60), deep);
+    case 1:
+        return random_problem(rng, some, 1, deep);
+    case 2:
+        return random_problem(rng, 1, some, deep);
+    case 3:
+        return random_problem(rng, few, few / 2, deep);
+    case 4:
+        return random_problem(rng, 3 * some, few, deep / 2);
+    case 5:
+        return random_problem(rng, few, 3 * some, deep / 2);
+    default:
+        return random_problem(rng, 2 * some, some, test_between(rng, 1, 40));
+    }
+}
+
+static void places(void)
+{
+    test_rng rng = test_rng_for("order/places");
+    duo_context *const ctx = context();
+    for (int i = 0; i < test_amount(60, 200, 6000); i++) {
+        const test_problem p = of_kind(&rng, i);
+        test_place at[3];
+        for (int q = 0; q < 3; q++) at[q] = (test_place)test_between(&rng, 0, PLACES - 1);
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, (duo_path)(i % 3)));
+        test_problem_name(&p, "order", test_place_name(at[2]));
+        check(ctx, &p, at, &rng);
+    }
+    test_context_end(ctx);
+    printf("%d products\n", compared);
+}
+
+/* Where the device's memory is short, products are streamed in blocks, and in slabs of k. */
+static void short_memory(void)
+{
+    test_rng rng = test_rng_for("order/memory");
+    if (!test_on_sim()) {
+        test_skip("needs a device whose memory can be cut");
+        return;
+    }
+    for (int i = 0; i < test_amount(8, 14, 1000); i++) {
+        sim_reset();
+        duo_context *const ctx = context();
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+        const bool deep = i % 2 == 0;
+        const int64_t most = deep ? 60 : 700;
+        const test_problem p = random_problem(
+            &rng, test_between(&rng, most / 3, most), test_between(&rng, most / 3, most),
+            deep ? test_between(&rng, 15000, 25000) : test_between(&rng, 300, 600));
+        const test_place at[3] = {PLACE_PAGEABLE, i % 3 == 0 ? PLACE_PINNED : PLACE_PAGEABLE,
+                                  i % 4 < 2 ? PLACE_DEVICE : PLACE_PAGEABLE};
+        test_problem_name(&p, "order/memory", test_place_name(at[2]));
+        sim_set_memory(
+            (uint64_t)test_between(&rng, deep ? 5 << 19 : 2 << 20, deep ? 5 << 20 : 3 << 20));
+        check(ctx, &p, at, &rng);
+        test_context_end(ctx);
+    }
+    CHECK(slabs_met == 0, "%d products were cut in slabs of k", slabs_met);
+    CHECK(blocks_met > 0, "no product was cut in blocks");
+}
+
+/* The nth call of a kind fails: what is left is computed elsewhere. */
+static void failures(void)
+{
+    static const sim_kind kinds[] = {SIM_COPY, SIM_LAUNCH, SIM_WAIT, SIM_ALLOCATE, SIM_AFTER};
+    test_rng rng = test_rng_for("order/failures");
+    if (!test_on_sim()) {
+        test_skip("needs a device that can be told to fail");
+        return;
+    }
+    for (int i = 0; i < test_amount(15, 30, 3000); i++) {
+        sim_reset();
+        duo_context *const ctx = context();
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+        const test_problem p =
+            random_problem(&rng, test_between(&rng, 300, 1500), test_between(&rng, 2, 60),
+                           test_between(&rng, 100, 600));
+        const test_place at[3] = {PLACE_PAGEABLE, PLACE_PAGEABLE,
+                                  i % 4 == 1 ? PLACE_DEVICE : PLACE_PAGEABLE};
+        test_problem_name(&p, "order/failures", test_place_name(at[2]));
+        if (i % 8 == 3) sim_set_memory((uint64_t)test_between(&rng, 2 << 20, 8 << 20));
+        failing.kind = kinds[i % 5];
+        failing.nth = (int)test_between(&rng, 1, 12);
+        check(ctx, &p, at, &rng);
+        test_context_end(ctx);
+    }
+}
+
+/* C comes home in pieces of columns. The nth copy fails, for every n, and what is left is a product
+ * of its own: of few columns, or of a part of one. */
+static void pieces(void)
+{
+    test_rng rng = test_rng_for("order/pieces");
+    if (!test_on_sim()) {
+        test_skip("needs a device that can be told to fail");
+        return;
+    }
+    test_problem p = random_problem(&rng, 1500000, 4, 9);
+    p.layout = DUO_COL_MAJOR;
+    p.beta = 1.0f;
+    test_operands o = test_operands_make(&p, &rng);
+    test_array expected = in_order(&p, &o);
+    bool reached = true;
+    for (int nth = 1; reached; nth++) {
+        sim_reset();
+        duo_context *const ctx = context();
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+        test_case("order/pieces/%d", nth);
+        memcpy(o.c.data, o.c_before.data, (size_t)(p.n * o.c.ld) * sizeof(float));
+        const uint64_t before = sim_count(SIM_COPY);
+        sim_fail(SIM_COPY, nth, DUO_ERR_DEVICE, 2);
+        CHECK_STATUS(DUO_OK, test_problem_multiply(ctx, &p, &o, NULL));
+        sim_fail(SIM_COPY, 0, DUO_OK, 0);
+        reached = sim_count(SIM_COPY) - before >= (uint64_t)nth;
+        CHECK(test_array_equal(&o.c, &expected), "other bits");
+        test_context_end(ctx);
+    }
+    test_array_free(&expected);
+    test_operands_free(&o);
+}
+
+static void devices(void)
+{
+    test_rng rng = test_rng_for("order/devices");
+    if (!test_on_sim()) {
+        test_skip("needs several devices");
+        return;
+    }
+    for (int i = 0; i < test_amount(3, 8, 400); i++) {
+        sim_reset();
+        sim_set_devices(3);
+        duo_context *const ctx = context();
+        CHECK_STATUS(DUO_OK, duo_set_devices(ctx, (const int[]){0, 1, 2}, 3));
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+        const test_problem p =
+            random_problem(&rng, test_between(&rng, 1, 100), test_between(&rng, 600, 1300),
+                           test_between(&rng, 10, 600));
+        test_problem_name(&p, "order/devices", "");
+        check(ctx, &p, (const test_place[]){PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE}, &rng);
+        test_context_end(ctx);
+    }
+}
+
+static const test_entry tests[] = {{"places", places},     {"short_memory", short_memory},
+                                   {"failures", failures}, {"pieces", pieces},
+                                   {"devices", devices},   {NULL, NULL}};
+
+int main(int argc, char **argv) { return test_main(argc, argv, "order", tests); }
