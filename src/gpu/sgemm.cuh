@@ -9,6 +9,10 @@
 #define DUO_SGEMM_CUH
 
 #include "call.h"
+#include "product_order.h"
+
+/* Steps of k of a segment. Kernels that have the order of product_order.h say so. */
+constexpr int kChain = DUO_CHAIN_BYTES / sizeof(float);
 
 struct sgemm_problem {
     const float *a, *b;
@@ -34,6 +38,15 @@ static inline sgemm_problem sgemm_problem_of(const duo_call *call)
     p.beta = call->beta;
     return p;
 }
+
+/* ---- The order of summation ---- */
+
+/* The sum of no segment: the first one is added to it, and keeps the sign of a zero. */
+constexpr float kNoSegment = -0.0f;
+
+/* A step that is filled up multiplies these two: then no sum changes, not even the sign of a
+ * zero. */
+constexpr float kFillA = 0.0f, kFillB = -0.0f;
 
 /* ---- How a result enters C ---- */
 

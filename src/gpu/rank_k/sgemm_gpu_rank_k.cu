@@ -5,7 +5,8 @@
  * Threads   256 per block; a block computes a tile of 128 rows and 64 columns, a warp 8 columns of
  *           it, a lane every 32nd row: so a warp reads and writes 128 neighbouring bytes of C, at
  *           any alignment
- * Order     one fp32 FMA chain over l = 0 .. k-1 per element: the bits of sgemm_gpu_tiled
+ * Order     product_order.h, but a vector product's segment is one chain, too: the bits of
+ *           sgemm_gpu_tiled
  * Traffic   C once; k * (1/128 + 1/64) loads per element of C, from the L2 cache
  *
  * C takes most of the time, so nothing waits for it: its old elements are on their way to the L2
@@ -28,11 +29,12 @@ constexpr int kResident = 2; /* three would spill */
 
 /*
  * Loads steps of k from first_l on to slab[l * Pitch + i], for Edge rows i of op(A), or columns of
- * op(B); `left` of them are inside, the others become 0. x is the first row's element at l = 0.
+ * op(B); `left` of them are inside, the others become `fill`. x is the first row's element at
+ * l = 0.
  */
 template <int Edge, int Steps, int Pitch, bool AlongK>
 static __device__ __forceinline__ void load_slab(float *slab, const float *x, int64_t ld, int left,
-                                                 int first_l, int k)
+                                                 int first_l, int k, float fill)
 {
     constexpr int kInner = AlongK ? Steps : Edge, kOuter = AlongK ? Edge : Steps;
     constexpr int kStep = kThreads / kInner;
@@ -44,7 +46,7 @@ static __device__ __forceinline__ void load_slab(float *slab, const float *x, in
 #pragma unroll
     for (int o = 0; o < kOuter; o += kStep, from += kStep * ld) {
         slab[AlongK ? inner * Pitch + outer + o : (outer + o) * Pitch + inner] =
-            in < in_end && out + o < out_end ? *from : 0.0f;
+            in < in_end && out + o < out_end ? *from : fill;
     }
 }
 
@@ -72,8 +74,8 @@ static __global__ void __launch_bounds__(kThreads, kResident) sgemm_rank_k(sgemm
 #pragma unroll 1
     for (int l = 0; l < k; l += Steps) {
         if (l > 0) __syncthreads(); /* all threads are done with the slab before */
-        load_slab<kTileM, Steps, kPitchA, TransA>(a, of_op_a, p.lda, rows, l, k);
-        load_slab<kTileN, Steps, kPitchB, !TransB>(b, of_op_b, p.ldb, columns, l, k);
+        load_slab<kTileM, Steps, kPitchA, TransA>(a, of_op_a, p.lda, rows, l, k, kFillA);
+        load_slab<kTileN, Steps, kPitchB, !TransB>(b, of_op_b, p.ldb, columns, l, k, kFillB);
         __syncthreads();
 #pragma unroll
         for (int s = 0; s < Steps; s++) {

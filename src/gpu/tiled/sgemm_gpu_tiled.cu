@@ -2,12 +2,12 @@
  * sgemm_gpu_tiled.cu - tiles of C in registers, slabs of A and B in shared memory.
  *
  * Accepts   any m, n, k, transposes, leading dimensions and alignment
- * Threads   128 per block; a block owns one tile of C and walks along k in slabs of 8. Slabs are
- *           kept as [l][i] and [l][j], in a ring of 4: while one is multiplied, the next ones
- *           arrive (cp.async; plain loads before compute capability 8.0).
+ * Threads   256 per block, 128 if tiles are small; a block owns one tile of C and walks along k in
+ *           slabs of 8. Slabs are kept as [l][i] and [l][j], in a ring of 4: while one is
+ *           multiplied, the next ones arrive (cp.async; plain loads before compute capability 8.0).
  * Warp      8 x 4 threads; a thread owns groups of 4 x 4 elements, so that it reads shared memory
  *           16 bytes at a time, and reads the fragments of step l+1 while it multiplies step l.
- * Order     one fp32 FMA chain over l = 0 .. k-1 per element: the same bits for every tile size
+ * Order     product_order.h, but a vector product's segment is one chain, too
  * Traffic   k * (1/tile rows + 1/tile columns) loads per element of C; tiles that run at the same
  *           time are near each other in C, so that the L2 cache serves most of them
  *
@@ -50,8 +50,8 @@ struct tiled_tile {
     static_assert(PerThreadM % kGroup == 0 && PerThreadN % kGroup == 0, "fragments are float4");
 };
 
-using large_tile = tiled_tile<2, 2, 8, 16>; /* 128 x 128 */
-using small_tile = tiled_tile<1, 4, 8, 4>;  /* 64 x 64 */
+using large_tile = tiled_tile<2, 4, 8, 8>; /* 128 x 128 */
+using small_tile = tiled_tile<1, 4, 8, 4>; /* 64 x 64 */
 
 template <int Edge>
 using slab_ring = float[kSlabs][kSlab][kPitch<Edge>];
@@ -76,10 +76,12 @@ struct tiled_loader {
     int64_t step, advance;  /* elements from copy to copy, from slab to slab */
     int64_t i_left, l_left; /* elements from this thread's first one to the end of the matrix */
     int place;              /* this thread's first element in a slab */
+    float fill;             /* for elements outside */
     bool edge;              /* the tile runs over the end of the matrix */
 
     __device__ tiled_loader(const float *matrix, int64_t ld, int64_t first, int64_t extent,
-                            int64_t k)
+                            int64_t k, float with)
+        : fill(with)
     {
         const int t = threadIdx.x;
         const int i = AlongK ? t / kSlab : t % Edge, l = AlongK ? t % kSlab : t / Edge;
@@ -103,14 +105,14 @@ struct tiled_loader {
             for (int copy = 0; copy < kCopies; copy++, from += step)
                 __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
         } else {
-            /* Elements outside are zero. Steps outside k are zero in both operands, so a sum gains
-             * +0 * +0 there; sums that gain anything else are outside C. */
+            /* Steps outside k change no sum (kFillA, kFillB). Sums of other elements outside are
+             * outside C. */
 #pragma unroll
             for (int copy = 0; copy < kCopies; copy++, from += step) {
                 if (copy * kStepI < i_left && copy * kStepL < l_left)
                     __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
                 else
-                    to[copy * kStepPlace] = 0.0f;
+                    to[copy * kStepPlace] = fill;
             }
         }
         next += advance;
@@ -133,15 +135,15 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
     place_of_tile<kTilesTogether>(tiles_m, tiles_n, blockIdx.x, &tile_m, &tile_n);
     const int64_t first_i = (int64_t)tile_m * Tile::kM, first_j = (int64_t)tile_n * Tile::kN;
 
-    tiled_loader<Tile::kM, Tile::kThreads, TransA> a_loader(p.a, p.lda, first_i, p.m, p.k);
-    tiled_loader<Tile::kN, Tile::kThreads, !TransB> b_loader(p.b, p.ldb, first_j, p.n, p.k);
+    tiled_loader<Tile::kM, Tile::kThreads, TransA> a_loader(p.a, p.lda, first_i, p.m, p.k, kFillA);
+    tiled_loader<Tile::kN, Tile::kThreads, !TransB> b_loader(p.b, p.ldb, first_j, p.n, p.k, kFillB);
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int i = warp / Tile::kWarpsN * Tile::kWarpM + lane_of_8(lane) * kGroup;
     const int j = warp % Tile::kWarpsN * Tile::kWarpN + lane_of_4(lane) * kGroup;
     constexpr int kStrideM = kLanesM * kGroup, kStrideN = kLanesN * kGroup;
 
-    float sum[Tile::kThreadN][Tile::kThreadM] = {};
+    float sum[Tile::kThreadN][Tile::kThreadM] = {}, total[Tile::kThreadN][Tile::kThreadM];
     float a[2][Tile::kThreadM], b[2][Tile::kThreadN];
 
     const int64_t slabs = (p.k + kSlab - 1) / kSlab, whole_slabs = p.k / kSlab;
@@ -169,6 +171,10 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
     read_step(0, 0, 0);
 
     int slot = 0, freed = kSlabs - 1; /* the slot being multiplied; the one before it */
+#pragma unroll
+    for (int n = 0; n < Tile::kThreadN; n++)
+#pragma unroll
+        for (int m = 0; m < Tile::kThreadM; m++) total[n][m] = slabs > 0 ? kNoSegment : 0.0f;
     for (int64_t s = 0; s < slabs; s++) {
 #pragma unroll
         for (int l = 0; l < kSlab; l++) {
@@ -187,6 +193,14 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
                 for (int m = 0; m < Tile::kThreadM; m++)
                     sum[n][m] = fmaf(a[l % 2][m], b[l % 2][n], sum[n][m]);
         }
+        if ((s + 1) % (kChain / kSlab) > 0 && s + 1 < slabs) continue; /* in a segment */
+#pragma unroll
+        for (int n = 0; n < Tile::kThreadN; n++)
+#pragma unroll
+            for (int m = 0; m < Tile::kThreadM; m++) {
+                total[n][m] += sum[n][m];
+                sum[n][m] = 0.0f;
+            }
     }
 
     const bool aligned = columns_aligned(p.c, p.ldc);
@@ -198,8 +212,8 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
 #pragma unroll
         for (int g = 0; g < Tile::kThreadM / kGroup; g++) {
             const int64_t row = first_i + i + g * kStrideM;
-            const float group_sum[kGroup] = {sum[n][kGroup * g], sum[n][kGroup * g + 1],
-                                             sum[n][kGroup * g + 2], sum[n][kGroup * g + 3]};
+            const float group_sum[kGroup] = {total[n][kGroup * g], total[n][kGroup * g + 1],
+                                             total[n][kGroup * g + 2], total[n][kGroup * g + 3]};
             update_four(p.c + (row + column * p.ldc), group_sum, p.beta, p.m - row, aligned, renew);
         }
     }

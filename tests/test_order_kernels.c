@@ -1,0 +1,90 @@
+/*
+ * test_order_kernels.c - kernels of the GPU that sum in the documented order give its bits, for any
+ * shape, storage and alignment. sgemm_gpu_naive has it for every product; the others of the list
+ * for those that are no vector products.
+ */
+#include <stdio.h>
+
+#include "product_order.h"
+#include "support/calls.h"
+#include "support/harness.h"
+#include "support/problems.h"
+#include "support/product_order.h"
+#include "support/run_algorithm.h"
+
+static const duo_algorithm_id kInOrder[] = {DUO_sgemm_gpu_naive, DUO_sgemm_gpu_tiled,
+                                            DUO_sgemm_gpu_rank_k};
+
+static bool has_order(duo_algorithm_id id, const duo_call *call)
+{
+    if (id == DUO_sgemm_gpu_naive) return true;
+    for (size_t i = 0; i < sizeof kInOrder / sizeof kInOrder[0]; i++)
+        if (kInOrder[i] == id) return !duo_product_is_vector(call->m, call->n, call->k);
+    return false;
+}
+
+static test_problem random_problem(test_rng *rng, int kind)
+{
+    static const float alphas[] = {1.0f, -1.7f, 0.3f}, betas[] = {0.0f, 1.0f, -0.6f};
+    test_problem p = test_problem_random(rng);
+    const int64_t some = test_between(rng, 1, 200), few = test_between(rng, 1, 9);
+    p.m = kind % 4 == 1 ? few : some;
+    p.n = kind % 4 == 2 ? few : test_between(rng, 1, 200);
+    p.k = kind % 4 == 3 ? test_between(rng, 1, 64) : test_between(rng, 1, 2600);
+    p.alpha = alphas[test_between(rng, 0, 2)];
+    p.beta = betas[test_between(rng, 0, 2)];
+    p.data = DATA_NORMAL;
+    return p;
+}
+
+/* Products that are below all numbers, and negative: sums become -0, whatever is filled up. */
+static void make_tiny(test_operands *o)
+{
+    for (int64_t j = 0; j < o->a.runs; j++)
+        for (int64_t i = 0; i < o->a.length; i++) o->a.data[i + j * o->a.ld] = 1e-30f;
+    for (int64_t j = 0; j < o->b.runs; j++)
+        for (int64_t i = 0; i < o->b.length; i++) o->b.data[i + j * o->b.ld] = -1e-30f;
+}
+
+static int check(const duo_algorithm *algorithm, const test_problem *p, test_operands *o)
+{
+    duo_call call = test_problem_call(p, o);
+    const duo_operand *const a = &call.operand[DUO_A], *const b = &call.operand[DUO_B];
+    if (!has_order(algorithm->id, &call) || !test_algorithm_accepts(algorithm, &call)) return 0;
+    test_array c = test_array_copy(&o->c_before), expected = test_array_copy(&o->c_before);
+    for (int64_t j = 0; j < call.n; j++)
+        for (int64_t i = 0; i < call.m; i++) {
+            float *const x = &expected.data[i + j * c.ld];
+            *x = product_order(false, call.transa, call.transb, call.m, call.n, call.k, p->alpha,
+                               a->address, a->ld, b->address, b->ld, p->beta, *x, i, j);
+        }
+    call.operand[DUO_C].address = c.data;
+    CHECK_STATUS(DUO_OK, test_run_algorithm(algorithm, &call, p->offset, false));
+    CHECK(test_array_equal(&c, &expected), "other bits");
+    test_array_free(&c);
+    test_array_free(&expected);
+    return 1;
+}
+
+static void kernels(void)
+{
+    test_rng rng = test_rng_for("order/kernels");
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
+    for (int r = 0; r < count; r++) {
+        int compared = 0;
+        for (int i = 0; i < test_amount(40, 120, 2000); i++) {
+            const test_problem p = random_problem(&rng, i);
+            test_problem_name(&p, "order", algorithms[r]->name);
+            test_operands o = test_operands_make(&p, &rng);
+            if (i % 10 == 0) make_tiny(&o);
+            compared += check(algorithms[r], &p, &o);
+            test_operands_free(&o);
+        }
+        if (compared > 0) printf("%-20s %d products\n", algorithms[r]->name, compared);
+    }
+}
+
+static const test_entry tests[] = {{"kernels", kernels}, {NULL, NULL}};
+
+int main(int argc, char **argv) { return test_main(argc, argv, "order_kernels", tests); }
