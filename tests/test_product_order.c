@@ -97,6 +97,15 @@ static void expect(problem *p)
     }
 }
 
+/* Negative products that are below all numbers: sums in float32 are -0, if nothing is added. */
+static void make_tiny(problem *p)
+{
+    for (int64_t j = 0; j < p->a.runs; j++)
+        for (int64_t i = 0; i < p->a.length; i++) p->a.data[i + j * p->a.ld] = 1e-30f;
+    for (int64_t j = 0; j < p->b.runs; j++)
+        for (int64_t i = 0; i < p->b.length; i++) p->b.data[i + j * p->b.ld] = -1e-30f;
+}
+
 static problem random_problem(test_rng *rng, int kind)
 {
     static const float alphas[] = {1.0f, -1.7f, 0.3f}, betas[] = {0.0f, 1.0f, -0.6f};
@@ -114,6 +123,7 @@ static problem random_problem(test_rng *rng, int kind)
                              test_between(rng, 0, 15));
     test_array_fill(&p.a, rng, DATA_NORMAL);
     test_array_fill(&p.b, rng, DATA_NORMAL);
+    if (test_between(rng, 0, 7) == 0) make_tiny(&p);
     if (r->beta != 0.0f) test_array_fill(&r->c, rng, DATA_NORMAL);
     expect(&p);
     return p;

@@ -28,6 +28,10 @@ INLINE mask8 some8(int64_t count)
 }
 INLINE vec8 load_some8(const float *p, mask8 m) { return _mm256_maskload_ps(p, m); }
 INLINE vec8 first8(const float *p, int64_t count) { return load_some8(p, some8(count)); }
+INLINE vec8 filled8(const float *p, int64_t count)
+{
+    return _mm256_or_ps(first8(p, count), minus_zeros(count));
+}
 
 typedef __m128 vec4;
 typedef __m128i mask4;

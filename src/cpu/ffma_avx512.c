@@ -40,6 +40,10 @@ INLINE mask8 some8(int64_t count) { return count >= 8 ? 0xFF : (mask8)((1u << co
 INLINE vec8 load_some8(const float *p, mask8 m) { return _mm256_maskz_loadu_ps(m, p); }
 INLINE void store_some8(float *p, mask8 m, vec8 v) { _mm256_mask_storeu_ps(p, m, v); }
 INLINE vec8 first8(const float *p, int64_t count) { return load_some8(p, some8(count)); }
+INLINE vec8 filled8(const float *p, int64_t count)
+{
+    return _mm256_or_ps(first8(p, count), minus_zeros(count));
+}
 
 INLINE vec16 unpack_low(vec16 x, vec16 y)
 {

@@ -29,6 +29,8 @@
  *   vec8, zero8, load8, load_number8, store_number8, fused8   a vector of DUO_CHAINS numbers, if
  *                        FULL and HALF are not 8
  *   first8(p, count)     the first `count` floats, and zeros
+ *   filled8(p, count)    the same, but in float32 with -0: a product with first8's zeros is -0
+ *                        then, and changes no sum. (In float64 no sum of products is -0.)
  *
  * Masks    A mask in a loop costs arithmetic. So loops are compiled twice, for whole vectors and
  *          for the last one (`whole`).

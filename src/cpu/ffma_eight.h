@@ -15,6 +15,12 @@ INLINE vec8 first8(const float *p, int64_t count)
     return (vec8){load_some4(p, some4(count)),
                   count > 4 ? load_some4(p + 4, some4(count - 4)) : zero4()};
 }
+INLINE vec8 filled8(const float *p, int64_t count)
+{
+    float copy[8];
+    for (int i = 0; i < 8; i++) copy[i] = i < count ? p[i] : -0.0f;
+    return load8(copy);
+}
 INLINE vec8 load_number8(const number *p) { return (vec8){load_number4(p), load_number4(p + 4)}; }
 INLINE void store_number8(number *p, vec8 v)
 {

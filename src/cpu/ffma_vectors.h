@@ -130,9 +130,9 @@ INLINE void add_to_chains(const int rows, const int columns, const float *x, int
         }
     }
     if (l == k) return;
-    /* Of the other chains nothing changes: they get + 0 * 0. */
+    /* Of the other chains nothing changes: they get + 0 * -0. */
     vec8 factor[4];
-    UNROLLED for (int j = 0; j < columns; j++) factor[j] = first8(y + j * ldy + l, k - l);
+    UNROLLED for (int j = 0; j < columns; j++) factor[j] = filled8(y + j * ldy + l, k - l);
     UNROLLED for (int i = 0; i < rows; i++)
     {
         const vec8 xi = first8(x + i * ldx + l, k - l);

@@ -16,6 +16,13 @@ INLINE vec8 splat8(float x) { return _mm256_set1_ps(x); }
 INLINE vec8 fused8(vec8 x, vec8 y, vec8 z) { return _mm256_fmadd_ps(x, y, z); }
 INLINE vec8 plus8(vec8 x, vec8 y) { return _mm256_add_ps(x, y); }
 INLINE vec8 times8(vec8 x, vec8 y) { return _mm256_mul_ps(x, y); }
+/* 0 in the first `count` lanes, -0 in the others. */
+INLINE vec8 minus_zeros(int64_t count)
+{
+    static const float zeros[16] = {0.0f,  0.0f,  0.0f,  0.0f,  0.0f,  0.0f,  0.0f,  0.0f,
+                                    -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f};
+    return load8(zeros + 8 - count);
+}
 #define load_number8  load8
 #define store_number8 store8
 #define blend8        fused8

@@ -28,6 +28,7 @@ INLINE vec8 load_some8(const float *p, mask8 m)
     return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(m, p));
 }
 INLINE vec8 first8(const float *p, int64_t count) { return load_some8(p, some8(count)); }
+#define filled8 first8
 INLINE void store8(float *p, vec8 v) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(v)); }
 INLINE void store_some8(float *p, mask8 m, vec8 v)
 {

@@ -84,6 +84,7 @@ INLINE vec8 first8(const float *p, int64_t count)
         v.part[i] = load_some2(p + 2 * i, some2(count - 2 * i));
     return v;
 }
+#define filled8 first8
 
 INLINE vec8 load_number8(const double *p)
 {
