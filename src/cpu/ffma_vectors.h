@@ -41,14 +41,17 @@ NOINLINE void vector_in_registers(const view *w)
     for (int64_t i = 0; i < w->m; i += FULL) {
         const int64_t rows = smaller(w->m - i, FULL);
         float *const c = w->c + i * w->c_i;
+        const float *x = w->x + i;
+        int64_t ldx = w->ldx;
         if (w->along_k) {
             gather_rows(transposed, FULL, w->x + i * w->ldx, w->ldx, k, rows);
-            rows_in_registers(true, w, transposed, FULL, rows, c);
-        } else if (rows == FULL) {
-            rows_in_registers(true, w, w->x + i, w->ldx, rows, c);
-        } else {
-            rows_in_registers(false, w, w->x + i, w->ldx, rows, c);
+            x = transposed;
+            ldx = FULL;
         }
+        if (rows == FULL) /* else there is no row behind some lanes: they must not raise flags */
+            rows_in_registers(true, w, x, ldx, rows, c);
+        else
+            rows_in_registers(false, w, x, ldx, rows, c);
     }
 }
 
