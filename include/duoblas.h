@@ -628,8 +628,9 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|
  *            but where a BLAS on the CPU adds to C once for each block of k, the second term is
  *            u |beta C| for each block. Where A, B and C in host memory do not fit on the device
- *            together, k may be cut into slabs: then there is u |beta C| more for each slab but the
- *            first. NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
+ *            together, k may be cut into slabs, but not under DUO_MATH_IEEE and DUO_MATH_FLOAT64:
+ *            then there is u |beta C| more for each slab but the first. NaN and Inf propagate as in
+ *            reference BLAS: zeros in A or B are not skipped.
  *            The same algorithm (duo_explain_last names it) gives the same bits on every run of the
  *            same shape on one machine: on the CPU for any number of threads (but
  *            sgemm_cpu_openblas: as the other library has it); on the GPU as long as it has the

@@ -91,7 +91,7 @@ typedef struct duo_operand {
 /* sgemm: operand A, B, C. Reductions: x, y (only sdot), result. */
 enum { DUO_A = 0, DUO_B = 1, DUO_C = 2, DUO_X = 0, DUO_Y = 1, DUO_RESULT = 2, DUO_OPERANDS = 3 };
 
-/* The order of summation of a part of a product: that of the whole product. */
+/* A part of a product is summed in the order of the whole product. */
 typedef enum duo_part_order {
     DUO_NO_PART, /* the call is a whole product: its sizes decide */
     DUO_PART_OF_VECTOR,

@@ -94,6 +94,17 @@ static duo_context *context(void)
     return ctx;
 }
 
+/* The same on simulated devices. */
+static duo_context *context_on(int devices)
+{
+    sim_reset();
+    sim_set_devices(devices);
+    duo_context *const ctx = context();
+    if (devices > 1) CHECK_STATUS(DUO_OK, duo_set_devices(ctx, (const int[]){0, 1, 2}, devices));
+    CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+    return ctx;
+}
+
 /* Sizes of every kind: vectors, few elements, few columns and rows, several segments. */
 static test_problem of_kind(test_rng *rng, int kind)
 {
@@ -133,7 +144,7 @@ static void places(void)
     printf("%d products\n", compared);
 }
 
-/* Where the device's memory is short, products are streamed in blocks, and in slabs of k. */
+/* Where the device's memory is short, products are streamed in blocks, and never in slabs of k. */
 static void short_memory(void)
 {
     test_rng rng = test_rng_for("order/memory");
@@ -142,9 +153,7 @@ static void short_memory(void)
         return;
     }
     for (int i = 0; i < test_amount(8, 14, 1000); i++) {
-        sim_reset();
-        duo_context *const ctx = context();
-        CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+        duo_context *const ctx = context_on(1);
         const bool deep = i % 2 == 0;
         const int64_t most = deep ? 60 : 700;
         const test_problem p = random_problem(
@@ -172,9 +181,7 @@ static void failures(void)
         return;
     }
     for (int i = 0; i < test_amount(15, 30, 3000); i++) {
-        sim_reset();
-        duo_context *const ctx = context();
-        CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+        duo_context *const ctx = context_on(1);
         const test_problem p =
             random_problem(&rng, test_between(&rng, 300, 1500), test_between(&rng, 2, 60),
                            test_between(&rng, 100, 600));
@@ -205,9 +212,7 @@ static void pieces(void)
     test_array expected = in_order(&p, &o);
     bool reached = true;
     for (int nth = 1; reached; nth++) {
-        sim_reset();
-        duo_context *const ctx = context();
-        CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+        duo_context *const ctx = context_on(1);
         test_case("order/pieces/%d", nth);
         memcpy(o.c.data, o.c_before.data, (size_t)(p.n * o.c.ld) * sizeof(float));
         const uint64_t before = sim_count(SIM_COPY);
@@ -230,11 +235,7 @@ static void devices(void)
         return;
     }
     for (int i = 0; i < test_amount(3, 8, 400); i++) {
-        sim_reset();
-        sim_set_devices(3);
-        duo_context *const ctx = context();
-        CHECK_STATUS(DUO_OK, duo_set_devices(ctx, (const int[]){0, 1, 2}, 3));
-        CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+        duo_context *const ctx = context_on(3);
         const test_problem p =
             random_problem(&rng, test_between(&rng, 1, 100), test_between(&rng, 600, 1300),
                            test_between(&rng, 10, 600));

@@ -25,8 +25,8 @@ static int comparisons, differing;
 
 /* ---- Clones ---- */
 
-/* The i-th clone that can run here. The last one is that of AVX-512 in plain C, where it has the
- * operations of AVX2 that it needs. */
+/* The i-th clone that can run here. If this CPU has AVX2, the last one is that of AVX-512, in plain
+ * C. */
 static const duo_clone *clone_of_products(int i)
 {
 #if defined(EMULATES_AVX512)

@@ -182,7 +182,7 @@ static void check(const problem *p, bool float64, int threads, int which)
     comparisons++;
 }
 
-/* Column by column, as parts of the product: they have its order, not that of a single column. */
+/* Column by column, as parts of the product. A part has the order of the whole product. */
 static void check_parts(const problem *p, bool float64)
 {
     const result *const r = &p->result[float64];

@@ -34,7 +34,7 @@ static view transposed_view_of(const duo_product *p)
         p->c, p->ldc, 1,    p->n,   p->m};
 }
 
-/* Is a matrix of so many elements too large for the L2 cache? */
+/* Is a matrix too large for the L2 cache? */
 INLINE bool is_far(int64_t elements) { return elements > 1 << 15; }
 
 /* Is a segment of X too far for tiles of columns of Y? With many of them there is no other way that

@@ -84,7 +84,7 @@ NOINLINE void few_steps(const duo_product *p)
 #undef STEPS
 }
 
-/* The same for a transposed A, some rows of which are copied. */
+/* The same for a transposed A: some of its rows are copied, and then the next ones. */
 NOINLINE void few_steps_of_rows(const duo_product *p)
 {
     enum { STRIP = 512 };

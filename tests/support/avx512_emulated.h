@@ -76,7 +76,7 @@ EMULATED __m512d emulated_fmadd_pd(__m512d a, __m512d b, __m512d c)
     for (int i = 0; i < 8; i++) a[i] = __builtin_fma(a[i], b[i], c[i]);
     return a;
 }
-/* Loads and stores of the floats whose bits are set. */
+/* They load or store the floats that the mask names. */
 #define EMULATED_MASKED(load, store, vector, count)                                                \
     EMULATED vector load(unsigned m, const float *p)                                               \
     {                                                                                              \
