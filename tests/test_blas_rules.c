@@ -308,6 +308,42 @@ static float one_by_one(duo_context *ctx, float alpha, float a, float b, float b
     return c;
 }
 
+/* A NaN that no processor makes. */
+static float odd_nan(void)
+{
+    const uint32_t bits = 0xFFC12345;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static bool is_the_nan(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits == 0x7FC00000;
+}
+
+static void one_nan(void)
+{
+    duo_context *ctx = test_context();
+    const float odd = odd_nan();
+    CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_IEEE));
+    for (int float64 = 0; float64 < 2; float64++) {
+        test_case("sgemm/the one NaN/%s", float64 ? "float64" : "ieee");
+        CHECK(is_the_nan(one_by_one(ctx, 1.0f, odd, 1.0f, 0.0f, 1.0f)), "A is NaN");
+        CHECK(is_the_nan(one_by_one(ctx, 1.0f, 1.0f, odd, 1.0f, 1.0f)), "B is NaN");
+        CHECK(is_the_nan(one_by_one(ctx, 1.0f, 1.0f, 1.0f, 1.0f, odd)), "C is NaN");
+        CHECK(is_the_nan(one_by_one(ctx, odd, 1.0f, 1.0f, 0.0f, 1.0f)), "alpha is NaN");
+        CHECK(is_the_nan(one_by_one(ctx, 0.0f, 1.0f, 1.0f, odd, 1.0f)), "beta is NaN, alpha 0");
+        CHECK(is_the_nan(one_by_one(ctx, 0.0f, 1.0f, 1.0f, 2.0f, odd)), "C is NaN, alpha 0");
+        CHECK(is_the_nan(one_by_one(ctx, 1.0f, INFINITY, 1.0f, 1.0f, -INFINITY)), "Inf - Inf");
+        CHECK(test_same(one_by_one(ctx, 0.0f, 1.0f, 1.0f, 1.0f, odd), odd), "C is as it was");
+        CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
+    }
+    test_context_end(ctx);
+}
+
 static void nan_and_infinity_propagate(void)
 {
     duo_context *ctx = test_context();
@@ -484,6 +520,7 @@ int main(int argc, char **argv)
         {"sgemm_stays_inside_its_arrays", sgemm_stays_inside_its_arrays},
         {"reductions_stay_inside_their_arrays", reductions_stay_inside_their_arrays},
         {"nan_and_infinity_propagate", nan_and_infinity_propagate},
+        {"one_nan", one_nan},
         {"conjugate_transpose_is_transpose", conjugate_transpose_is_transpose},
         {"row_major_is_the_transposed_problem", row_major_is_the_transposed_problem},
         {"reductions_of_nothing_are_zero", reductions_of_nothing_are_zero},

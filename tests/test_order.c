@@ -65,11 +65,24 @@ static void count_plan(duo_context *ctx)
     blocks_met += !plan->held;
 }
 
+/* Infs and NaNs in the operands. */
+static void spoil(test_operands *o, test_rng *rng)
+{
+    test_array_spoil(&o->a, rng);
+    if (test_between(rng, 0, 1) == 0) test_array_spoil(&o->b, rng);
+    if (test_between(rng, 0, 1) == 0) {
+        test_array_spoil(&o->c_before, rng);
+        test_array_free(&o->c);
+        o->c = test_array_copy(&o->c_before);
+    }
+}
+
 /* One product by the public function; `places` for A, B and C. */
 static void check(duo_context *ctx, const test_problem *p, const test_place places[3],
                   test_rng *rng)
 {
     test_operands o = test_operands_make(p, rng);
+    if (test_between(rng, 0, 3) == 0) spoil(&o, rng);
     test_array expected = in_order(p, &o);
     test_array *const arrays[] = {&o.a, &o.b, &o.c};
     test_placed there[3];

@@ -5,6 +5,7 @@
  * in parts, as a plain loop over k in that order.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "batch.h"
 #include "call.h"
@@ -106,6 +107,17 @@ static void make_tiny(problem *p)
         for (int64_t i = 0; i < p->b.length; i++) p->b.data[i + j * p->b.ld] = -1e-30f;
 }
 
+/* Infs, NaNs of any kind, sums that overflow. */
+static void spoil(problem *p, test_rng *rng)
+{
+    result *const r = &p->result[0];
+    if (test_between(rng, 0, 1) == 0) test_array_spoil(&p->a, rng);
+    if (test_between(rng, 0, 1) == 0) test_array_spoil(&p->b, rng);
+    if (r->beta != 0.0f) test_array_spoil(&r->c, rng);
+    if (test_between(rng, 0, 7) == 0) p->alpha = test_hostile(rng);
+    if (test_between(rng, 0, 7) == 0) r->beta = test_hostile(rng);
+}
+
 static problem random_problem(test_rng *rng, int kind)
 {
     static const float alphas[] = {1.0f, -1.7f, 0.3f}, betas[] = {0.0f, 1.0f, -0.6f};
@@ -125,6 +137,7 @@ static problem random_problem(test_rng *rng, int kind)
     test_array_fill(&p.b, rng, DATA_NORMAL);
     if (test_between(rng, 0, 7) == 0) make_tiny(&p);
     if (r->beta != 0.0f) test_array_fill(&r->c, rng, DATA_NORMAL);
+    if (test_between(rng, 0, 3) == 0) spoil(&p, rng);
     expect(&p);
     return p;
 }
@@ -276,6 +289,15 @@ static void clones(void)
     CHECK(packed_operands > 0, "nothing was packed");
 }
 
+/* In one element: so one row or column of C has NaNs. */
+static void put_nan(test_rng *rng, test_array *x)
+{
+    const uint32_t bits = 0xFFC12345;
+    memcpy(
+        &x->data[test_between(rng, 0, x->runs - 1) * x->ld + test_between(rng, 0, x->length - 1)],
+        &bits, sizeof bits);
+}
+
 /* Every small shape once: edges of tiles in both directions. */
 static void edges(void)
 {
@@ -289,6 +311,7 @@ static void edges(void)
             p.result[0].c = test_array_matrix(false, false, m, n, 3, 5);
             test_array_fill(&p.a, &rng, DATA_NORMAL);
             test_array_fill(&p.b, &rng, DATA_NORMAL);
+            put_nan(&rng, (m + n) % 2 == 0 ? &p.a : &p.b);
             expect(&p);
             check_clones(&p, -1);
             end_problem(&p);

@@ -48,6 +48,16 @@ INLINE vec4 splat4(float x) { return _mm_set1_ps(x); }
 INLINE vec4 fused4(vec4 x, vec4 y, vec4 z) { return _mm_fmadd_ps(x, y, z); }
 INLINE vec4 plus4(vec4 x, vec4 y) { return _mm_add_ps(x, y); }
 INLINE vec4 times4(vec4 x, vec4 y) { return _mm_mul_ps(x, y); }
+
+typedef __m128 seen4;
+
+INLINE seen4 unseen4(void) { return zero4(); }
+INLINE seen4 look4(seen4 nans, vec4 x, vec4 y)
+{
+    return _mm_or_ps(nans, _mm_cmp_ps(x, y, _CMP_UNORD_Q));
+}
+INLINE bool has_nan4(seen4 nans) { return _mm_movemask_ps(nans) != 0; }
+
 #define load_number4  load4
 #define store_number4 store4
 #define blend4        fused4

@@ -30,6 +30,16 @@ INLINE vec16 splat16(float x) { return _mm512_set1_ps(x); }
 INLINE vec16 fused16(vec16 x, vec16 y, vec16 z) { return _mm512_fmadd_ps(x, y, z); }
 INLINE vec16 plus16(vec16 x, vec16 y) { return _mm512_add_ps(x, y); }
 INLINE vec16 times16(vec16 x, vec16 y) { return _mm512_mul_ps(x, y); }
+
+typedef __mmask16 seen16;
+
+INLINE seen16 unseen16(void) { return 0; }
+INLINE seen16 look16(seen16 nans, vec16 x, vec16 y)
+{
+    return (seen16)(nans | _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q));
+}
+INLINE bool has_nan16(seen16 nans) { return nans != 0; }
+
 #define load_number16  load16
 #define store_number16 store16
 #define blend16        fused16

@@ -22,6 +22,10 @@
  *   load_numberW, store_numberW
  *   fusedW(x, y, z)      x y + z for floats x and y, rounded once
  *   blendW(alpha, sum, c)   as blend
+ *   seenW                is there a NaN in any of some vectors?
+ *   unseenW()            no vector so far
+ *   lookW(seen, x, y)    and in vectors x and y?
+ *   has_nanW(seen)       the answer
  * and:
  *   columns_4(x, p, ld)  x[z] := the FULL floats p[z], p[z + ld], p[z + 2 ld] and so on, for z < 4
  *   columns_all          the same for z < FULL
@@ -38,6 +42,8 @@
  *          where they are. Few steps keep columns of B in registers (`outer`). With few columns or
  *          few rows, the large operand is read once, in ascending order (`few`). All others are cut
  *          into blocks that fit the caches, and packed where that pays.
+ * NaN      NaNs are rare: vectors are only looked at, two by one comparison. If there is a NaN in a
+ *          part of C that has just been written, that part is mended.
  */
 #include <stddef.h>
 #include <string.h>
@@ -66,6 +72,10 @@
 #define plus         JOIN(plus, WIDTH)
 #define times        JOIN(times, WIDTH)
 #define blend_vector JOIN(blend, WIDTH)
+#define seen         JOIN(seen, WIDTH)
+#define unseen       JOIN(unseen, WIDTH)
+#define look         JOIN(look, WIDTH)
+#define has_nan      JOIN(has_nan, WIDTH)
 
 /* For functions with arrays: each has a frame of its own, and none the sum of several. */
 #define NOINLINE static __attribute__((noinline))
@@ -210,7 +220,7 @@ static void finish(const duo_product *p, const float *sums, int64_t segments, in
             vec total = load_some(sums + i + j * p->m, which);
             for (int64_t s = 1; s < segments; s++)
                 total = plus(total, load_some(sums + (s * p->n + j) * p->m + i, which));
-            end_vector(p, total, p->c + i + j * p->ldc, which);
+            end_vector(p, total, p->c + i + j * p->ldc, p->m - i);
         }
 }
 

@@ -225,10 +225,10 @@ NOINLINE void end_transposed(const view *w, int64_t i, int64_t rows, const numbe
     for (int64_t j = 0; j < w->n; j++, sum += height) {
         float *const c = w->c + i * step + j;
         if (beta == 0)
-            for (int64_t q = 0; q < rows; q++) c[q * step] = (float)(alpha * sum[q]);
+            for (int64_t q = 0; q < rows; q++) c[q * step] = duo_one_nan((float)(alpha * sum[q]));
         else
             for (int64_t q = 0; q < rows; q++)
-                c[q * step] = (float)blend(alpha, sum[q], beta * c[q * step]);
+                c[q * step] = duo_one_nan((float)blend(alpha, sum[q], beta * c[q * step]));
     }
 }
 
@@ -307,6 +307,6 @@ NOINLINE void without_memory(const duo_product *p)
                 }
                 total = first == 0 ? s : plus(total, s);
             }
-            end_vector(p, total, p->c + i + j * p->ldc, some(rows));
+            end_vector(p, total, p->c + i + j * p->ldc, rows);
         }
 }

@@ -20,13 +20,15 @@ INLINE void store_rows(const bool whole, float *p, mask which, vec v)
         store_some(p, which, v);
 }
 
-INLINE void end_vector(const duo_product *p, vec sum, float *c, mask which)
+INLINE void end_vector(const duo_product *p, vec sum, float *c, int64_t count)
 {
     const vec alpha = splat(p->alpha);
-    store_some(c, which,
-               p->beta == 0.0f
-                   ? times(alpha, sum)
-                   : blend_vector(alpha, sum, times(splat(p->beta), load_some(c, which))));
+    const mask which = some(count);
+    const vec x = p->beta == 0.0f
+                      ? times(alpha, sum)
+                      : blend_vector(alpha, sum, times(splat(p->beta), load_some(c, which)));
+    store_some(c, which, x);
+    if (has_nan(look(unseen(), x, x))) mend(c, 0, smaller(count, WIDTH), 1);
 }
 
 /* The tile's first `count` vectors of rows and `columns` columns. whole: is the last vector full? A
@@ -100,4 +102,11 @@ INLINE void JOIN(micro, WIDTH)(const int count, const int columns, const bool wh
     /* After all loads: a load that meets a masked store just done waits for it. */
     UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++)
         store_rows(whole || v < count - 1, t->c + j * t->ldc + v * WIDTH, last, s[j][v]);
+    seen nans = unseen();
+    UNROLLED for (int e = 0; e < count * columns; e += 2)
+    {
+        const int f = e + 1 < count * columns ? e + 1 : e;
+        nans = look(nans, s[e / count][e % count], s[f / count][f % count]);
+    }
+    if (has_nan(nans)) mend(t->c, t->ldc, t->rows, columns);
 }

@@ -7,28 +7,61 @@
 
 enum { OUTER_STEPS = 4 };
 
-/* A vector of rows, in each of the first `here` columns. y[column][step]: elements of B. */
-INLINE void outer_vector(const bool whole, const int steps, const int columns, const duo_product *p,
-                         const float *a, vec y[][DUO_CHAINS], int64_t here, mask which, float *c)
+/* How elements end: with alpha 1 and beta 0, with beta 0, or any. */
+typedef enum ending { PLAIN, SCALED, BLENDED } ending;
+
+/* A vector of rows of one column, which it returns. x[step], y[step]: elements of A and of B. */
+INLINE vec outer_vector(const bool whole, const ending how, const int steps, const duo_product *p,
+                        const vec *x, const vec *y, mask which, float *c)
 {
-    vec x[DUO_CHAINS];
-    UNROLLED for (int l = 0; l < steps; l++) x[l] = load_rows(whole, a + l * p->lda, which);
+    vec chain[DUO_CHAINS], s = zero();
+    UNROLLED for (int l = 0; l < steps; l++) s = fused(x[l], y[l], s);
+    UNROLLED for (int l = 0; l < DUO_CHAINS; l++) chain[l] =
+        l < steps ? fused(x[l], y[l], zero()) : zero();
+    if (p->vector) s = add_chain_vectors(chain);
+    if (how == SCALED) s = times(splat(p->alpha), s);
+    if (how == BLENDED)
+        s = blend_vector(splat(p->alpha), s, times(splat(p->beta), load_rows(whole, c, which)));
+    store_rows(whole, c, which, s);
+    return s;
+}
+
+/* `count` vectors of rows, in each of the first `here` columns. y[column][step]. */
+INLINE seen outer_vectors(const bool whole, const ending how, const int steps, const int count,
+                          const int columns, const duo_product *p, const float *a,
+                          vec y[][DUO_CHAINS], int64_t here, mask which, float *c, seen nans)
+{
+    vec x[2][DUO_CHAINS], ended[2];
+    UNROLLED for (int v = 0; v < count; v++) UNROLLED for (int l = 0; l < steps; l++) x[v][l] =
+        load_rows(whole, a + v * FULL + l * p->lda, which);
     UNROLLED for (int q = 0; q < columns; q++)
     {
-        float *const to = c + q * p->ldc;
-        vec chain[DUO_CHAINS], s = zero();
         if (q >= here) break;
-        UNROLLED for (int l = 0; l < steps; l++) s = fused(x[l], y[q][l], s);
-        UNROLLED for (int l = 0; l < DUO_CHAINS; l++) chain[l] =
-            l < steps ? fused(x[l], y[q][l], zero()) : zero();
-        if (p->vector) s = add_chain_vectors(chain);
-        if (p->beta == 0.0f)
-            s = times(splat(p->alpha), s);
-        else
-            s = blend_vector(splat(p->alpha), s,
-                             times(splat(p->beta), load_rows(whole, to, which)));
-        store_rows(whole, to, which, s);
+        UNROLLED for (int v = 0; v < count; v++)
+        {
+            const int e = q * count + v;
+            ended[e % 2] =
+                outer_vector(whole, how, steps, p, x[v], y[q], which, c + v * FULL + q * p->ldc);
+            if (e % 2 == 1 || (count == 1 && q + 1 == here))
+                nans = look(nans, ended[0], ended[e % 2]);
+        }
     }
+    return nans;
+}
+
+/* `rows` rows, in each of the first `here` columns. */
+INLINE seen outer_rows(const ending how, const int steps, const int columns, const duo_product *p,
+                       const float *a, vec y[][DUO_CHAINS], int64_t here, int64_t rows, float *c,
+                       seen nans)
+{
+    const mask all = some(FULL);
+    for (; columns == 1 && rows >= ROWS; rows -= ROWS, a += ROWS, c += ROWS)
+        nans = outer_vectors(true, how, steps, 2, columns, p, a, y, here, all, c, nans);
+    for (; rows >= FULL; rows -= FULL, a += FULL, c += FULL)
+        nans = outer_vectors(true, how, steps, 1, columns, p, a, y, here, all, c, nans);
+    if (rows > 0)
+        nans = outer_vectors(false, how, steps, 1, columns, p, a, y, here, some(rows), c, nans);
+    return nans;
 }
 
 /* Up to OUTER_STEPS steps of k, or DUO_CHAINS in a vector product, and A is not transposed. */
@@ -39,22 +72,28 @@ INLINE void outer(const int steps, const int columns, const bool vector, const d
     const int64_t b_k = p->transb ? p->ldb : 1, b_j = p->transb ? 1 : p->ldb;
     const int64_t strip = 8192 / steps / FULL * FULL; /* of A, in the L1 cache */
     copy.vector = vector;
-    for (int64_t i = 0; i < p->m; i += strip)
+    for (int64_t i = 0; i < p->m; i += strip) {
+        const int64_t rows = smaller(p->m - i, strip);
+        const float *const a = p->a + i;
+        seen nans = unseen();
         for (int64_t j = 0; j < p->n; j += columns) {
             const int64_t here = smaller(p->n - j, columns);
-            const float *a = p->a + i;
-            float *c = p->c + i + j * p->ldc;
+            float *const c = p->c + i + j * p->ldc;
             vec y[4][DUO_CHAINS];
             UNROLLED for (int q = 0; q < columns; q++)
             {
                 const float *const b = p->b + (q < here ? j + q : j) * b_j;
                 UNROLLED for (int l = 0; l < steps; l++) y[q][l] = splat(b[l * b_k]);
             }
-            int64_t left = smaller(p->m - i, strip);
-            for (; left >= FULL; left -= FULL, a += FULL, c += FULL)
-                outer_vector(true, steps, columns, p, a, y, here, some(FULL), c);
-            if (left > 0) outer_vector(false, steps, columns, p, a, y, here, some(left), c);
+            if (p->beta != 0.0f)
+                nans = outer_rows(BLENDED, steps, columns, p, a, y, here, rows, c, nans);
+            else if (p->alpha != 1.0f)
+                nans = outer_rows(SCALED, steps, columns, p, a, y, here, rows, c, nans);
+            else
+                nans = outer_rows(PLAIN, steps, columns, p, a, y, here, rows, c, nans);
         }
+        if (has_nan(nans)) mend(p->c + i, p->ldc, rows, p->n);
+    }
 }
 
 /* A line of the cache that two vectors share is written once if C is written column by column.

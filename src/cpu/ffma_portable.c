@@ -3,6 +3,7 @@
  * Where the processor has a fused multiply-add in hardware (all of ARM's 64-bit ones), it is fast.
  * Elsewhere fmaf is a function in software: right, and slow.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #if defined(__aarch64__)
 #include <arm_neon.h>
@@ -72,6 +73,12 @@ INLINE vec4 fused4(vec4 x, vec4 y, vec4 z)
                   __builtin_fmaf(x[2], y[2], z[2]), __builtin_fmaf(x[3], y[3], z[3])};
 }
 #endif
+
+typedef int32_t seen4 __attribute__((vector_size(16)));
+
+INLINE seen4 unseen4(void) { return (seen4){0}; }
+INLINE seen4 look4(seen4 nans, vec4 x, vec4 y) { return nans | (x != x) | (y != y); }
+INLINE bool has_nan4(seen4 nans) { return (nans[0] | nans[1] | nans[2] | nans[3]) != 0; }
 
 #define load_number4  load4
 #define store_number4 store4

@@ -36,6 +36,14 @@ INLINE tile tile_of(const duo_product *p)
                   .ends = true};
 }
 
+/* C with the one NaN for each. */
+static __attribute__((noinline, cold)) void mend(float *c, int64_t ldc, int64_t rows,
+                                                 int64_t columns)
+{
+    for (int64_t j = 0; j < columns; j++)
+        for (int64_t i = 0; i < rows; i++) c[i + j * ldc] = duo_one_nan(c[i + j * ldc]);
+}
+
 #if HALF != FULL
 #define WIDTH HALF
 #include "cpu/ffma_micro.h"
@@ -113,7 +121,7 @@ INLINE int64_t even_columns(int64_t n)
 INLINE void end_element(const duo_product *p, number sum, float *c)
 {
     const number alpha = p->alpha, beta = p->beta;
-    *c = (float)(p->beta == 0.0f ? alpha * sum : blend(alpha, sum, beta * *c));
+    *c = duo_one_nan((float)(p->beta == 0.0f ? alpha * sum : blend(alpha, sum, beta * *c)));
 }
 
 /* Ends a vector of C's elements that are `step` apart. */
@@ -121,7 +129,7 @@ INLINE void end_elements(const duo_product *p, vec sum, float *c, int64_t step, 
 {
     number element[FULL];
     if (step == 1) {
-        end_vector(p, sum, c, some(count));
+        end_vector(p, sum, c, count);
         return;
     }
     store_number(element, sum);

@@ -3,6 +3,7 @@
 #define DUO_FFMA_X86_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -16,6 +17,16 @@ INLINE vec8 splat8(float x) { return _mm256_set1_ps(x); }
 INLINE vec8 fused8(vec8 x, vec8 y, vec8 z) { return _mm256_fmadd_ps(x, y, z); }
 INLINE vec8 plus8(vec8 x, vec8 y) { return _mm256_add_ps(x, y); }
 INLINE vec8 times8(vec8 x, vec8 y) { return _mm256_mul_ps(x, y); }
+
+typedef __m256 seen8;
+
+INLINE seen8 unseen8(void) { return zero8(); }
+INLINE seen8 look8(seen8 nans, vec8 x, vec8 y)
+{
+    return _mm256_or_ps(nans, _mm256_cmp_ps(x, y, _CMP_UNORD_Q));
+}
+INLINE bool has_nan8(seen8 nans) { return _mm256_movemask_ps(nans) != 0; }
+
 /* 0 in the first `count` lanes, -0 in the others. */
 INLINE vec8 minus_zeros(int64_t count)
 {

@@ -55,6 +55,15 @@ INLINE vec2 plus2(vec2 x, vec2 y) { return _mm_add_pd(x, y); }
 INLINE vec2 times2(vec2 x, vec2 y) { return _mm_mul_pd(x, y); }
 INLINE vec2 blend2(vec2 alpha, vec2 sum, vec2 c) { return plus2(times2(alpha, sum), c); }
 
+typedef __m128d seen2;
+
+INLINE seen2 unseen2(void) { return zero2(); }
+INLINE seen2 look2(seen2 nans, vec2 x, vec2 y)
+{
+    return _mm_or_pd(nans, _mm_cmp_pd(x, y, _CMP_UNORD_Q));
+}
+INLINE bool has_nan2(seen2 nans) { return _mm_movemask_pd(nans) != 0; }
+
 #include "cpu/ffma_eight.h"
 
 INLINE void columns_4(vec4 x[4], const float *p, int64_t ld)

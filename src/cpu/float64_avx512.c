@@ -42,6 +42,15 @@ INLINE vec8 plus8(vec8 x, vec8 y) { return _mm512_add_pd(x, y); }
 INLINE vec8 times8(vec8 x, vec8 y) { return _mm512_mul_pd(x, y); }
 INLINE vec8 blend8(vec8 alpha, vec8 sum, vec8 c) { return plus8(times8(alpha, sum), c); }
 
+typedef __mmask8 seen8;
+
+INLINE seen8 unseen8(void) { return 0; }
+INLINE seen8 look8(seen8 nans, vec8 x, vec8 y)
+{
+    return (seen8)(nans | _mm512_cmp_pd_mask(x, y, _CMP_UNORD_Q));
+}
+INLINE bool has_nan8(seen8 nans) { return nans != 0; }
+
 typedef __mmask8 mask4;
 
 INLINE mask4 some4(int64_t count) { return count >= 4 ? 0xF : (mask4)((1u << count) - 1); }

@@ -3,6 +3,7 @@
  * compiler. A product of two floats is exact in float64, so a processor without a fused
  * multiply-add rounds as one with it does.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #if defined(__aarch64__)
 #include <arm_neon.h>
@@ -33,6 +34,16 @@ INLINE vec2 splat2(double x) { return (vec2){x, x}; }
 INLINE vec2 plus2(vec2 x, vec2 y) { return x + y; }
 INLINE vec2 times2(vec2 x, vec2 y) { return x * y; }
 INLINE vec2 blend2(vec2 alpha, vec2 sum, vec2 c) { return alpha * sum + c; }
+
+typedef int seen2;
+
+INLINE seen2 unseen2(void) { return 0; }
+INLINE seen2 look2(seen2 nans, vec2 x, vec2 y)
+{
+    return nans | (x[0] != x[0]) | (x[1] != x[1]) | (y[0] != y[0]) | (y[1] != y[1]);
+}
+INLINE bool has_nan2(seen2 nans) { return nans != 0; }
+
 INLINE double blend(double alpha, double sum, double c) { return alpha * sum + c; }
 
 #if defined(__aarch64__)

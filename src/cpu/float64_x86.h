@@ -3,6 +3,7 @@
 #define DUO_FLOAT64_X86_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -19,6 +20,16 @@ INLINE vec4 fused4(vec4 x, vec4 y, vec4 z) { return _mm256_fmadd_pd(x, y, z); }
 INLINE vec4 plus4(vec4 x, vec4 y) { return _mm256_add_pd(x, y); }
 INLINE vec4 times4(vec4 x, vec4 y) { return _mm256_mul_pd(x, y); }
 INLINE vec4 blend4(vec4 alpha, vec4 sum, vec4 c) { return plus4(times4(alpha, sum), c); }
+
+typedef __m256d seen4;
+
+INLINE seen4 unseen4(void) { return zero4(); }
+INLINE seen4 look4(seen4 nans, vec4 x, vec4 y)
+{
+    return _mm256_or_pd(nans, _mm256_cmp_pd(x, y, _CMP_UNORD_Q));
+}
+INLINE bool has_nan4(seen4 nans) { return _mm256_movemask_pd(nans) != 0; }
+
 INLINE double blend(double alpha, double sum, double c) { return alpha * sum + c; }
 
 /* x[z] := the floats p[z], p[z + ld], p[z + 2 ld], p[z + 3 ld] */

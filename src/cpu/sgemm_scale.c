@@ -32,7 +32,7 @@ static void scale(float *c, int64_t count, float beta)
         memset(c, 0, (size_t)count * sizeof *c);
         return;
     }
-    for (int64_t i = 0; i < count; i++) c[i] *= beta;
+    for (int64_t i = 0; i < count; i++) c[i] = duo_one_nan(beta * c[i]);
 }
 
 static void piece(void *job, int64_t number)

@@ -50,13 +50,19 @@ constexpr float kFillA = 0.0f, kFillB = -0.0f;
 
 /* ---- How a result enters C ---- */
 
+/* x; for a NaN the one that C has. */
+static __device__ __forceinline__ float one_nan(float x)
+{
+    return isnan(x) ? __int_as_float(DUO_NAN) : x;
+}
+
 /* The new element of C, computed in Real. `old` counts only if beta != 0, so callers read C only
  * then. */
 template <class Real>
 static __device__ __forceinline__ float blend(Real alpha, Real sum, Real beta, Real old)
 {
-    if (beta == 0) return (float)(alpha * sum);
-    return alpha == 0 ? (float)(beta * old) : (float)fma(alpha, sum, beta * old);
+    if (beta == 0) return one_nan((float)(alpha * sum));
+    return one_nan(alpha == 0 ? (float)(beta * old) : (float)fma(alpha, sum, beta * old));
 }
 
 /* Asks for the 32 bytes around an element to be brought into the L2 cache. */

@@ -87,15 +87,17 @@ static double sum_of_float64(const factors *f, int64_t k, int row)
     return sum;
 }
 
+static float one_nan(float x) { return isnan(x) ? NAN : x; }
+
 static float end_float32(float alpha, float sum, float beta, float old)
 {
-    return beta == 0.0f ? alpha * sum : fmaf(alpha, sum, beta * old);
+    return one_nan(beta == 0.0f ? alpha * sum : fmaf(alpha, sum, beta * old));
 }
 
 static float end_float64(float alpha, double sum, float beta, float old)
 {
     const double part = (double)alpha * sum;
-    return (float)(beta == 0.0f ? part : part + (double)beta * (double)old);
+    return one_nan((float)(beta == 0.0f ? part : part + (double)beta * (double)old));
 }
 
 void sim_run_sgemm(const work *w)

@@ -41,6 +41,14 @@ void test_array_fill(test_array *array, test_rng *rng, test_data data)
         test_fill(rng, data, array->data + r * array->ld, array->length);
 }
 
+void test_array_spoil(test_array *array, test_rng *rng)
+{
+    if (array->runs == 0 || array->length == 0) return;
+    for (int64_t i = test_between(rng, 1, 4); i > 0; i--)
+        array->data[test_between(rng, 0, array->runs - 1) * array->ld +
+                    test_between(rng, 0, array->length - 1)] = test_hostile(rng);
+}
+
 test_array test_array_copy(const test_array *array)
 {
     test_array copy = *array;

@@ -35,6 +35,16 @@ float test_wide(test_rng *rng)
     return ldexpf((float)(2.0 * test_unit(rng) - 1.0), (int)test_between(rng, -30, 0));
 }
 
+float test_hostile(test_rng *rng)
+{
+    static const uint32_t bits[] = {0x7F800000, 0xFF800000, 0x7FC00001, 0xFFC12345,
+                                    0x7F800001, 0xFFFFFFFF, 0x7F7FFFFF, 0xFF7FFFFF,
+                                    0x00000000, 0x80000000, 0x00000001, 0x807FFFFF};
+    float x;
+    memcpy(&x, &bits[test_between(rng, 0, sizeof bits / sizeof bits[0] - 1)], sizeof x);
+    return x;
+}
+
 /* 24 random bits, so that every value of the uniform kinds is exact. */
 static float unit_float(test_rng *rng) { return (float)(test_random(rng) >> 40) * 0x1p-24f; }
 

@@ -21,6 +21,9 @@ double test_unit(test_rng *rng);                                /* [0, 1) */
 /* A full mantissa at an exponent of -30 to 0: sums of them need more than 53 bits. */
 float test_wide(test_rng *rng);
 
+/* Inf, a zero, a NaN of any payload and sign, or a number near overflow or underflow. */
+float test_hostile(test_rng *rng);
+
 typedef enum test_data {
     DATA_SIGNED,  /* uniform in [-1, 1) */
     DATA_UNIT,    /* uniform in [0, 1) */

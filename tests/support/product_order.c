@@ -2,6 +2,7 @@
 #include "support/product_order.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { SEGMENT = 512, SEGMENT_FLOAT64 = 256, MOST_CHAINS = 8 };
 
@@ -14,6 +15,14 @@ static double add_product(bool float64, double sum, float x, float y)
 static double add(bool float64, double x, double y)
 {
     return float64 ? x + y : (double)((float)x + (float)y);
+}
+
+static float one_nan(void)
+{
+    const uint32_t bits = 0x7FC00000;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
 }
 
 static float end(bool float64, double total, float alpha, float beta, float c)
@@ -41,5 +50,6 @@ float product_order(bool float64, bool transa, bool transb, int64_t m, int64_t n
             for (int z = 0; z < half; z++) chain[z] = add(float64, chain[z], chain[z + half]);
         total = first == 0 ? chain[0] : add(float64, total, chain[0]);
     }
-    return end(float64, total, alpha, beta, c);
+    const float x = end(float64, total, alpha, beta, c);
+    return isnan(x) ? one_nan() : x;
 }
