@@ -62,6 +62,16 @@ expect 0 explain sgemm 4096 4096 4096 --resident all --path gpu
 checks=$((checks + 1))
 ! grep -q '^Plan' "$place/out" || fail "a product of resident operands has no plan"
 
+# bits: the hash that is documented; another seed gives another one
+expect 0 bench bits --side cpu --threads 2
+says out '^These are the bits of DuoBLAS 1\.x\.$'
+hash=$(sed -n 's/^  all of these *//p' "$place/out")
+checks=$((checks + 1))
+grep -q "  all of these  *$hash" "$source/docs/reproducibility.md" || fail "$hash is not documented"
+expect 0 bench bits --side cpu --seed 2
+checks=$((checks + 1))
+! grep -q "$hash" "$place/out" || fail "the seed does not count"
+
 # narrow: the output fits 80 columns, except for the names of files.
 narrow() {
     checks=$((checks + 1))

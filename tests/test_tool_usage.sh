@@ -86,6 +86,7 @@ mistake bench sgemm --transpose nn,tt
 mistake bench sgemm --math exact
 mistake bench --overhead
 mistake bench overhead --quick
+mistake bench bits --csv
 mistake bench --quick ssum
 mistake bench accuracy -s 10x10x10
 mistake bench accuracy ssum
@@ -132,7 +133,7 @@ says err 'bad value for --only: chains; it may be overlap\|chain\|fork-join\|lau
 mistake bench host --devices 0
 says err 'bad value for --devices: 0; it may be 1 to [0-9]+$'
 mistake bench sger
-says err 'no such benchmark: sger; it may be sgemm, sasum, ssum, sdot, .*, overhead$'
+says err 'no such benchmark: sger; it may be sgemm, sasum, ssum, sdot, .*, bits$'
 mistake bench sgemm --random 5
 says err '--random is for shapes, batched, not for sgemm$'
 mistake bench shapes --random 5 -n 64

@@ -12,7 +12,8 @@ enum {
     GRAPHS = 1 << 5,
     ACCURACY = 1 << 6,
     ACCURACY_SGEMM = 1 << 7,
-    OVERHEAD = 1 << 8
+    OVERHEAD = 1 << 8,
+    BITS = 1 << 9
 };
 
 static const char *refuse_shapes(const duo_bench *b)
@@ -106,6 +107,16 @@ static const duo_experiment experiments[] = {
      .run = duo_bench_overhead,
      .doc = "Times tiny calls of this library beside the CBLAS of the CPU's own library, in "
             "nanoseconds."},
+    {.name = "bits",
+     .what = "a hash of 1000 results, to compare with another machine's",
+     .bit = BITS,
+     .run = duo_bench_bits,
+     .doc = "Shows a hash of the bits of 1000 products and sums in DUO_MATH_IEEE, of every side "
+            "that this machine has, and whether it is the one that all of DuoBLAS 1.x gives. The "
+            "exit status is 1 if it is not.\v"
+            "Examples:\n"
+            "  $ duoblas bench bits\n"
+            "  $ duoblas bench bits --seed 7  # other products, to compare machines"},
     {.name = NULL},
 };
 
@@ -132,7 +143,7 @@ static const duo_option options[] = {
      "N products, drawn by --seed, with gaps between columns and a beta; names the worst ten"},
     {"random", 0, "N", BATCHED, DUO_NUMBER(random, 1, 100000),
      "N batches, drawn by --seed, with gaps between columns and a beta"},
-    {"side", 0, "cpu|gpu", TIMED | ACCURACY_SGEMM | GRAPHS | BATCHED, DUO_CHOICE(side),
+    {"side", 0, "cpu|gpu", TIMED | ACCURACY_SGEMM | GRAPHS | BATCHED | BITS, DUO_CHOICE(side),
      "Only this side"},
     {"math", 0, "accurate|ieee|tf32|float64", TIMED | ACCURACY_SGEMM, DUO_CHOICE(math),
      "Only algorithms that serve this math"},
@@ -165,8 +176,8 @@ static const duo_option options[] = {
      "Draw GFLOP/s against size, by gnuplot; .gp: its commands"},
     {"plot", 0, DUO_PICTURE_VALUE, REDUCTION, DUO_PICTURE,
      "Draw GB/s against size, by gnuplot; .gp: its commands"},
-    {"threads", 0, "N", ALL, DUO_NUMBER(threads, 1, 1 << 16), "CPU threads"},
-    {"seed", 0, "N", ALL, DUO_SEED, "Seed of the random data (default 1)"},
+    {"threads", 0, "N", ALL | BITS, DUO_NUMBER(threads, 1, 1 << 16), "CPU threads"},
+    {"seed", 0, "N", ALL | BITS, DUO_SEED, "Seed of the random data (default 1)"},
     {"quick", 'q', NULL, ALL, DUO_FLAG(quick), "Fewer and shorter rounds"},
     {"csv", 0, NULL, ALL, DUO_FLAG(csv), "Comma-separated values instead of a table"},
     {.name = NULL},

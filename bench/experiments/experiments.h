@@ -48,6 +48,9 @@ int duo_bench_graphs(duo_bench *bench);
  * CPU's BLAS. */
 int duo_bench_batched(duo_bench *bench);
 
+/* ../bits/bits.c: a hash of the bits of products and sums on every side. */
+int duo_bench_bits(duo_bench *bench);
+
 /* ---- options.c: the command line ---- */
 
 duo_parse duo_parse_sizes; /* adds sizes to size[] */
