@@ -167,9 +167,11 @@ typedef enum duo_transpose {
 typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
 
 /*
- * DUO_MATH_ACCURATE  errors no larger than those of a plain fp32 FMA chain (the default)
- * DUO_MATH_IEEE      fp32 fused multiply-add only; on the CPU in one order of summation, with the
- *                    same bits on every CPU (docs/numerics.md)
+ * DUO_MATH_ACCURATE  errors no larger than those of a plain fp32 FMA chain (the default). The bits
+ *                    of a product depend on its algorithm: see duo_sgemm
+ * DUO_MATH_IEEE      fp32 fused multiply-add only, in one documented order of summation: the same
+ *                    bits on CPU and GPU, on any number of threads and devices, on every machine
+ *                    and in all of 1.x (docs/reproducibility.md)
  * DUO_MATH_TF32      elements of matrices may be rounded to the 11 significant bits of TF32 before
  *                    they are multiplied; never unless asked for
  * DUO_MATH_FLOAT64   products and sums in float64, one rounding at the end: for ill-conditioned
@@ -379,8 +381,8 @@ DUO_API duo_status duo_set_device(duo_context *ctx, int device);
  * one are lost. A program's own stream (duo_set_stream) belongs to the first device and ends with
  * it.
  *
- * Numerics   bounds as for one device; bits may depend on the number of devices, as they do on the
- *            size of the device's memory.
+ * Numerics   bounds as for one device. Bits may depend on the number of devices, as they do on the
+ *            size of the device's memory, but not in DUO_MATH_IEEE.
  * Returns    DUO_OK, or with nothing changed: DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (count
  *            negative or above 8), DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_DEVICE (no
  *            such device, one twice, or no GPU at all).
@@ -631,13 +633,18 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            together, k may be cut into slabs, but not under DUO_MATH_IEEE and DUO_MATH_FLOAT64:
  *            then there is u |beta C| more for each slab but the first. NaN and Inf propagate as in
  *            reference BLAS: zeros in A or B are not skipped.
- *            The same algorithm (duo_explain_last names it) gives the same bits on every run of the
- *            same shape on one machine: on the CPU for any number of threads (but
+ *            DUO_MATH_IEEE: one order of summation; the same bits whatever the library decides, but
+ *            for the caller's floating-point mode, in which the CPU computes products. In the other
+ *            maths the same algorithm (duo_explain_last names it) gives the same bits on every run
+ *            of the same shape on one machine: on the CPU for any number of threads (but
  *            sgemm_cpu_openblas: as the other library has it); on the GPU as long as it has the
  *            same workspace (DUOBLAS_WORKSPACE, or the rest of the device's memory: a small
  *            workspace cuts products) and, with operands in host memory, the number of devices and
- *            their free memory stay the same. DUO_MATH_TF32: op(A) and op(B) may be
- *            rounded to 11 significant bits, to nearest; then
+ *            their free memory stay the same. Which algorithm runs depends on sizes, residence,
+ *            duo_prepare, threads, the profile, and what was learned (duo_set_adapt).
+ *            A NaN that is written is 0x7FC00000 in DUO_MATH_IEEE and DUO_MATH_FLOAT64, any NaN
+ *            elsewhere. With beta == 1 and no product C is not written.
+ *            DUO_MATH_TF32: op(A) and op(B) may be rounded to 11 significant bits, to nearest; then
  *            |error| <= (2^-10 + (k+3) u) |alpha| |A||B| + 2u |beta C|
  *            DUO_MATH_FLOAT64: exact products, sums in float64, one rounding; nothing overflows on
  *            the way. |error| <= u |result| + (k+2) 2^-53 M + 2^-150, M = |alpha||A||B| + |beta C|.
@@ -1039,8 +1046,8 @@ DUO_API duo_status duo_prepare(duo_context *ctx, const void *address, size_t byt
  * Threads    One thread at a time uses a graph, and one launch of it at a time is under way: a
  *            launch follows the one before. The host's nodes share the team's threads.
  * Numerics   as for the calls: the reductions have the same bits, whatever runs beside them.
- *            Products on the device may have other bits than the call, as they share it with their
- *            neighbours; each launch gives the same bits.
+ *            Products on the device may have other bits than the call, but not in DUO_MATH_IEEE, as
+ *            they share it with their neighbours; each launch gives the same bits.
  */
 typedef struct duo_graph duo_graph;
 

@@ -39,8 +39,9 @@ class Context(Locked, Unique):
 
     path          "auto", the default: each call runs where it is predicted to finish first. "cpu",
                   "gpu": there. "gpu" without a GPU runs on the CPU.
-    math          "accurate", the default: errors as of fp32 multiply-adds; "ieee": only these;
-                  "tf32": faster, and less accurate; "float64": products and sums in float64.
+    math          "accurate", the default: errors as of fp32 multiply-adds; "ieee": only these,
+                  with the same bits on every side and machine; "tf32": faster, and less accurate;
+                  "float64": products and sums in float64.
     threads       most CPU threads of a call; 0: the default.
     device        number of the GPU; devices: several of them, for products of host arrays.
     stream        the caller's CUDA stream: an object of CuPy, PyTorch or Numba, or its address. It
