@@ -49,18 +49,28 @@ INLINE seen outer_vectors(const bool whole, const ending how, const int steps, c
     return nans;
 }
 
-/* `rows` rows, in each of the first `here` columns. */
+/*
+ * `rows` rows, in each of the first `here` columns. A load that meets a masked store just done
+ * waits for it, and so would the first rows of the next column for the last ones of this. So if C is
+ * read, the last rows come first. AVX-512 has masked stores.
+ */
 INLINE seen outer_rows(const ending how, const int steps, const int columns, const duo_product *p,
                        const float *a, vec y[][DUO_CHAINS], int64_t here, int64_t rows, float *c,
                        seen nans)
 {
-    const mask all = some(FULL);
-    for (; columns == 1 && rows >= ROWS; rows -= ROWS, a += ROWS, c += ROWS)
+    const int64_t last = rows % FULL, whole = rows - last;
+    const mask all = some(FULL), few = some(last);
+    const bool last_first = how == BLENDED && FULL * sizeof(number) == 64;
+    int64_t left = whole;
+    if (last_first && last > 0)
+        nans = outer_vectors(false, how, steps, 1, columns, p, a + whole, y, here, few, c + whole,
+                             nans);
+    for (; columns == 1 && left >= ROWS; left -= ROWS, a += ROWS, c += ROWS)
         nans = outer_vectors(true, how, steps, 2, columns, p, a, y, here, all, c, nans);
-    for (; rows >= FULL; rows -= FULL, a += FULL, c += FULL)
+    for (; left > 0; left -= FULL, a += FULL, c += FULL)
         nans = outer_vectors(true, how, steps, 1, columns, p, a, y, here, all, c, nans);
-    if (rows > 0)
-        nans = outer_vectors(false, how, steps, 1, columns, p, a, y, here, some(rows), c, nans);
+    if (!last_first && last > 0)
+        nans = outer_vectors(false, how, steps, 1, columns, p, a, y, here, few, c, nans);
     return nans;
 }
 
