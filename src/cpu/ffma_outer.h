@@ -51,8 +51,8 @@ INLINE seen outer_vectors(const bool whole, const ending how, const int steps, c
 
 /*
  * `rows` rows, in each of the first `here` columns. A load that meets a masked store just done
- * waits for it, and so would the first rows of the next column for the last ones of this. So if C is
- * read, the last rows come first. AVX-512 has masked stores.
+ * waits for it, and so would the first rows of the next column for the last ones of this. So if C
+ * is read, the last rows come first. AVX-512 has masked stores.
  */
 INLINE seen outer_rows(const ending how, const int steps, const int columns, const duo_product *p,
                        const float *a, vec y[][DUO_CHAINS], int64_t here, int64_t rows, float *c,
