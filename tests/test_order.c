@@ -1,7 +1,8 @@
 /*
  * test_order.c - a product in DUO_MATH_IEEE has the documented order of summation wherever the
  * library computes it: operands in any place, streamed, in slabs of k where memory is short, on two
- * devices, after a failure in the middle, in batches. Every element is compared with a plain loop.
+ * devices, after a failure in the middle, in batches and graphs. Every element is compared with a
+ * plain loop.
  */
 #include <math.h>
 #include <stdio.h>
@@ -157,6 +158,98 @@ static void places(void)
     printf("%d products\n", compared);
 }
 
+/* Some products of one shape, in a batch or as nodes of a graph. */
+enum { MOST = 5 };
+
+static void batch(duo_context *ctx, const test_problem *p, const test_operands o[MOST],
+                  float *const at[3][MOST], int64_t count)
+{
+    CHECK_STATUS(DUO_OK, duo_sgemm_batched(ctx, p->layout, p->transa, p->transb, p->m, p->n, p->k,
+                                           p->alpha, (const float *const *)at[0], o->a.ld,
+                                           (const float *const *)at[1], o->b.ld, p->beta, at[2],
+                                           o->c.ld, count));
+}
+
+static void graph(duo_context *ctx, const test_problem *p, const test_operands o[MOST],
+                  float *const at[3][MOST], int64_t count)
+{
+    duo_graph *g = NULL;
+    (void)ctx;
+    CHECK_STATUS(DUO_OK, duo_graph_create(&g));
+    for (int64_t i = 0; i < count; i++)
+        CHECK_STATUS(DUO_OK, duo_graph_add(g,
+                                           &(duo_work){.size = sizeof(duo_work),
+                                                       .kind = DUO_WORK_SGEMM,
+                                                       .math = DUO_MATH_IEEE,
+                                                       .layout = p->layout,
+                                                       .transa = p->transa,
+                                                       .transb = p->transb,
+                                                       .m = p->m,
+                                                       .n = p->n,
+                                                       .k = p->k,
+                                                       .alpha = p->alpha,
+                                                       .beta = p->beta,
+                                                       .a = at[0][i],
+                                                       .b = at[1][i],
+                                                       .c = at[2][i],
+                                                       .lda = o->a.ld,
+                                                       .ldb = o->b.ld,
+                                                       .ldc = o->c.ld},
+                                           NULL, 0, NULL));
+    CHECK_STATUS(DUO_OK, duo_graph_build(g, NULL));
+    CHECK_STATUS(DUO_OK, duo_graph_launch(g, NULL));
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(g));
+}
+
+static void check_several(duo_context *ctx, const test_problem *p, const test_place places[3],
+                          test_rng *rng, bool in_graph)
+{
+    test_operands o[MOST];
+    test_array expected[MOST];
+    test_placed there[3][MOST];
+    float *at[3][MOST];
+    const int64_t count = test_between(rng, 1, MOST);
+    for (int64_t i = 0; i < count; i++) {
+        o[i] = test_operands_make(p, rng);
+        expected[i] = in_order(p, &o[i]);
+        test_array *const arrays[] = {&o[i].a, &o[i].b, &o[i].c};
+        for (int q = 0; q < 3; q++) {
+            there[q][i] = test_put(ctx, places[q], arrays[q]);
+            at[q][i] = there[q][i].address;
+        }
+    }
+    (in_graph ? graph : batch)(ctx, p, o, at, count);
+    for (int64_t i = 0; i < count; i++) {
+        for (int q = 2; q >= 0; q--) test_take(ctx, &there[q][i]);
+        CHECK(test_array_equal(&o[i].c, &expected[i]), "other bits");
+        compared++;
+        test_array_free(&expected[i]);
+        test_operands_free(&o[i]);
+    }
+}
+
+static void several(const char *name, bool in_graph)
+{
+    test_rng rng = test_rng_for(name);
+    duo_context *const ctx = context();
+    for (int i = 0; i < test_amount(40, 120, 4000); i++) {
+        const test_problem p = of_kind(&rng, i);
+        const bool device = in_graph && test_mode_now() != MODE_CPU;
+        test_place at[3];
+        for (int q = 0; q < 3; q++)
+            at[q] = device     ? PLACE_DEVICE
+                    : in_graph ? PLACE_PAGEABLE
+                               : (test_place)test_between(&rng, 0, PLACES - 1);
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, i % 2 == 0 ? test_path() : DUO_PATH_AUTO));
+        test_problem_name(&p, name, test_place_name(at[2]));
+        check_several(ctx, &p, at, &rng, in_graph);
+    }
+    test_context_end(ctx);
+}
+
+static void batches(void) { several("order/batches", false); }
+static void graphs(void) { several("order/graphs", true); }
+
 /* Where the device's memory is short, products are streamed in blocks, and never in slabs of k. */
 static void short_memory(void)
 {
@@ -258,7 +351,8 @@ static void devices(void)
     }
 }
 
-static const test_entry tests[] = {{"places", places},     {"short_memory", short_memory},
+static const test_entry tests[] = {{"places", places},     {"batches", batches},
+                                   {"graphs", graphs},     {"short_memory", short_memory},
                                    {"failures", failures}, {"pieces", pieces},
                                    {"devices", devices},   {NULL, NULL}};
 

@@ -132,7 +132,8 @@ static const int64_t kMostRank = 64; /* k of sgemm_gpu_rank_k: two of its longes
 
 static bool is_rank_k(const duo_call *call, const duo_conditions *conditions)
 {
-    return duo_sgemm_fits_device(call, conditions) && call->k <= kMostRank;
+    return duo_sgemm_fits_device(call, conditions) && duo_one_chain_serves(call, conditions) &&
+           call->k <= kMostRank;
 }
 
 /* The cube of this k takes as long as one tile: the launch, and each slab of A and B. Beyond it

@@ -4,8 +4,7 @@
  * Accepts   any m, n, k, transposes, leading dimensions, strides and alignment
  * Kernels   tiles of 8 x 8 to 64 x 64 of a product by few threads each (batched/small_tiles.cuh),
  *           or of 128 x 128 by the loops of sgemm_gpu_ffma: whichever is predicted to take least
- * Order     per element of C one fp32 FMA chain over k, scaled by alpha, then added to beta C: the
- *           same bits by every tile, in every batch and on every device
+ * Order     product_order.h
  */
 #include <math.h>
 
@@ -22,27 +21,23 @@
  */
 
 template <class Tile, copy_kind KindA, copy_kind KindB>
-static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
+static __global__ void __launch_bounds__(Tile::kThreads, Tile::kLeastBlocks)
     sgemm_large_tiles(sgemm_problem p, tile_shares shares, batch_places places)
 {
     extern __shared__ float4 memory[];
     float *const ring = reinterpret_cast<float *>(memory);
     const thread_place<Tile> me;
-    slab_run run(shares);
-    run.tile = blockIdx.x % shares.whole; /* only whole tiles */
-    run.first = 0;
-    run.last = shares.slabs;
     int64_t first_i, first_j;
-    find_tile<Tile::kM, Tile::kN>(shares, run.tile, &first_i, &first_j);
-    thread_sums sum = {};
+    find_tile<Tile::kM, Tile::kN>(shares, blockIdx.x % shares.whole, &first_i, &first_j);
+    thread_sums<Tile> total;
     wait_for_kernels_ahead();
     places.find(p, blockIdx.x / shares.whole);
-    multiply_slabs<Tile, KindA, KindB>(sum, p, ring, me, first_i, first_j, 0, shares.slabs,
-                                       shares.slabs);
+    begin_totals<Tile>(total, p.k);
+    multiply_segments<Tile, KindA, KindB>(
+        p, ring, me, first_i, first_j, 0, shares.segments,
+        [&](const thread_sums<Tile> &sum, int) { add_segment<Tile>(total, sum); });
     let_next_kernel_start();
-    scale_sums(sum, p.alpha);
-    add_warps<Tile>(sum, memory, me.warp_l);
-    store_tile<Tile>(p, shares, run, sum, ring, me, first_i, first_j);
+    store_tile<Tile>(p, total, ring, me, first_i, first_j);
 }
 
 /* ---- Launching ---- */
@@ -89,7 +84,7 @@ static int64_t tiles_along(int64_t size, int edge) { return (size + edge - 1) / 
 
 /* ---- Small tiles ---- */
 
-template <class Tile>
+template <class Tile, int Chains>
 static cudaError_t launch_small(const duo_call *call, const duo_batch *batch, const duo_launch *how)
 {
     const int64_t down = tiles_along(call->m, Tile::kEdge);
@@ -97,7 +92,10 @@ static cudaError_t launch_small(const duo_call *call, const duo_batch *batch, co
     if (down * across > INT32_MAX / batch->count) return cudaErrorInvalidValue;
     const tile_counts tiles = {(int)down, (int)across, down * across * batch->count};
     const int64_t blocks = (tiles.all + Tile::kTiles - 1) / Tile::kTiles;
-    return queue_kernel_behind(sgemm_small_tiles<Tile>, (unsigned)blocks, Tile::kBlock, 0, how,
+    auto *kernel = sgemm_small_tiles<Tile, Chains, false>;
+    if constexpr (Chains == 1)
+        if (call->k <= kChain) kernel = sgemm_small_tiles<Tile, Chains, true>;
+    return queue_kernel_behind(kernel, (unsigned)blocks, Tile::kBlock, 0, how,
                                sgemm_problem_of(call), places_of(batch, how), tiles,
                                kind_of(call, batch, DUO_A), kind_of(call, batch, DUO_B));
 }
@@ -106,11 +104,12 @@ using tile_8 = batch_tile<8, 2, 16, 7>;
 using tile_16 = batch_tile<16, 2, 32, 8>;
 using tile_32 = batch_tile<32, 4, 32, 12>;
 using tile_64 = batch_tile<64, 8, 32, 5>;
+using vector_tile = batch_tile<8, 2, 16, 4>; /* a thread has eight chains of each element */
 
 /* ---- Large tiles ---- */
 
 constexpr int kLargeEdge = large_tile::kM;
-constexpr size_t kLargeBytes = large_tile::kRingFloats * sizeof(float);
+constexpr size_t kLargeBytes = large_tile::kFloats * sizeof(float);
 static_assert(large_tile::kM == large_tile::kN, "a square");
 
 static void (*const large_kernel[3][3])(sgemm_problem, tile_shares, batch_places) = {
@@ -128,16 +127,17 @@ static cudaError_t launch_large(const duo_call *call, const duo_batch *batch, co
 {
     const sgemm_problem p = sgemm_problem_of(call);
     const int64_t down = tiles_along(p.m, kLargeEdge), across = tiles_along(p.n, kLargeEdge);
-    const int64_t slabs = (p.k + kSlab - 1) / kSlab;
-    if (down * across > INT32_MAX / batch->count || slabs > INT32_MAX) return cudaErrorInvalidValue;
+    const int64_t segments = (p.k + kChain - 1) / kChain;
+    if (down * across > INT32_MAX / batch->count || p.k / kSlab >= INT32_MAX)
+        return cudaErrorInvalidValue;
     tile_shares shares = {};
     shares.tiles_m = (int)down;
     shares.tiles_n = (int)across;
     shares.whole = (int)(down * across);
-    shares.slabs = (int)slabs;
+    shares.segments = (int)segments;
     return queue_kernel_behind(
         large_kernel[kind_of(call, batch, DUO_A)][kind_of(call, batch, DUO_B)],
-        (unsigned)(shares.whole * batch->count), kThreads, kLargeBytes, how, p, shares,
+        (unsigned)(shares.whole * batch->count), large_tile::kThreads, kLargeBytes, how, p, shares,
         places_of(batch, how));
 }
 
@@ -153,10 +153,10 @@ static const struct {
     int edge, warp_rows, warp_columns; /* of the part that is skipped if it is outside */
     cudaError_t (*launch)(const duo_call *, const duo_batch *, const duo_launch *);
     double first, first_step, tile, warp_step;
-} tiles[] = {{8, 8, 8, launch_small<tile_8>, 1.96, 0.0446, 0.0198, 0.00153},
-             {16, 16, 16, launch_small<tile_16>, 2.16, 0.0261, 0.0844, 0.00353},
-             {32, 32, 16, launch_small<tile_32>, 2.39, 0.0283, 0.253, 0.00429},
-             {64, 32, 32, launch_small<tile_64>, 2.74, 0.0412, 0.608, 0.00716},
+} tiles[] = {{8, 8, 8, launch_small<tile_8, 1>, 1.96, 0.0446, 0.0198, 0.00153},
+             {16, 16, 16, launch_small<tile_16, 1>, 2.16, 0.0261, 0.0844, 0.00353},
+             {32, 32, 16, launch_small<tile_32, 1>, 2.39, 0.0283, 0.253, 0.00429},
+             {64, 32, 32, launch_small<tile_64, 1>, 2.74, 0.0412, 0.608, 0.00716},
              {kLargeEdge, kLargeEdge, kLargeEdge, launch_large, 2.51, 0.0751, 4.03, 0.0760}};
 enum { TILES = sizeof tiles / sizeof tiles[0] };
 
@@ -172,7 +172,7 @@ static double tile_cost(int tile, const duo_call *call, int64_t count, int multi
 
 static int choose_tile(const duo_call *call, int64_t count, const duo_launch *how)
 {
-    const bool large_fits = blocks_that_fit(kLargeBytes, kResident, how->capability) > 0;
+    const bool large_fits = blocks_that_fit(kLargeBytes, 1, how->capability) > 0;
     double cost[TILES];
     int best = 0;
     for (int i = 0; i < (large_fits ? TILES : TILES - 1); i++) {
@@ -184,18 +184,28 @@ static int choose_tile(const duo_call *call, int64_t count, const duo_launch *ho
 
 static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
 {
+    if (duo_call_is_vector(call)) return launch_small<vector_tile, DUO_CHAINS>(call, batch, how);
     return tiles[choose_tile(call, batch->count, how)].launch(call, batch, how);
+}
+
+template <class Tile>
+static cudaError_t load_small()
+{
+    const cudaError_t error = load_kernel(sgemm_small_tiles<Tile, 1, true>);
+    return error == cudaSuccess ? load_kernel(sgemm_small_tiles<Tile, 1, false>) : error;
 }
 
 static cudaError_t load()
 {
     int capability = 0;
     cudaError_t error = current_capability(&capability);
-    if (error == cudaSuccess) error = load_kernel(sgemm_small_tiles<tile_8>);
-    if (error == cudaSuccess) error = load_kernel(sgemm_small_tiles<tile_16>);
-    if (error == cudaSuccess) error = load_kernel(sgemm_small_tiles<tile_32>);
-    if (error == cudaSuccess) error = load_kernel(sgemm_small_tiles<tile_64>);
-    if (blocks_that_fit(kLargeBytes, kResident, capability) == 0) return error;
+    if (error == cudaSuccess) error = load_small<tile_8>();
+    if (error == cudaSuccess) error = load_small<tile_16>();
+    if (error == cudaSuccess) error = load_small<tile_32>();
+    if (error == cudaSuccess) error = load_small<tile_64>();
+    if (error == cudaSuccess)
+        error = load_kernel(sgemm_small_tiles<vector_tile, DUO_CHAINS, false>);
+    if (blocks_that_fit(kLargeBytes, 1, capability) == 0) return error;
     for (const auto &row : large_kernel)
         for (const auto kernel : row)
             if (error == cudaSuccess) error = load_kernel_with(kernel, kLargeBytes);

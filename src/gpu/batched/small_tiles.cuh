@@ -4,7 +4,7 @@
  *
  * Accepts   any m, n, k, transposes, leading dimensions and alignment
  * Threads   128 per block; 64 if a tile has 64
- * Order     per element one fp32 FMA chain over k
+ * Order     product_order.h
  * Traffic   A once for each column of tiles, B for each row, 16 bytes at a time if alignment
  *           allows; C once
  *
@@ -50,7 +50,7 @@ struct batch_places {
 /* ---- Tiles ---- */
 
 /* A thread has 4 x Columns elements; a slab has Steps steps of k; a multiprocessor holds Blocks
- * blocks. */
+ * blocks, one fewer if k is longer than a segment. */
 template <int Edge, int Columns, int Steps, int Blocks>
 struct batch_tile {
     static constexpr int kEdge = Edge, kRows = 4, kColumns = Columns, kSteps = Steps;
@@ -133,13 +133,53 @@ static __device__ __forceinline__ void read_columns(float (&y)[Columns], const f
     }
 }
 
-template <class Tile>
-static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks)
+/* The sums of a thread's elements. In a segment there are Chains chains of each; if k is longer
+ * than a segment, the sums of the segments are added to `total`. */
+template <class Tile, int Chains, bool Short>
+struct batch_sums {
+    using elements = float[Tile::kColumns][Tile::kRows];
+    elements chain[Chains] = {};
+    elements total;
+
+    __device__ __forceinline__ batch_sums()
+    {
+        for_each([&](int c, int r) { total[c][r] = kNoSegment; });
+    }
+    template <class Act>
+    static __device__ __forceinline__ void for_each(Act act)
+    {
+#pragma unroll
+        for (int c = 0; c < Tile::kColumns; c++)
+#pragma unroll
+            for (int r = 0; r < Tile::kRows; r++) act(c, r);
+    }
+    __device__ __forceinline__ void end_segment()
+    {
+#pragma unroll
+        for (int half = Chains / 2; half > 0; half /= 2)
+#pragma unroll
+            for (int z = 0; z < half; z++)
+                for_each([&](int c, int r) { chain[z][c][r] += chain[z + half][c][r]; });
+        if (Short) return; /* the only segment */
+        for_each([&](int c, int r) {
+            total[c][r] += chain[0][c][r];
+#pragma unroll
+            for (int z = 0; z < Chains; z++) chain[z][c][r] = 0.0f;
+        });
+    }
+    __device__ __forceinline__ const elements &result() const { return Short ? chain[0] : total; }
+};
+
+/* Short: k is at most a segment. */
+template <class Tile, int Chains, bool Short>
+static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks - !Short)
     sgemm_small_tiles(sgemm_problem p, batch_places places, tile_counts tiles, copy_kind kind_a,
                       copy_kind kind_b)
 {
     constexpr int kEdge = Tile::kEdge, kRows = Tile::kRows, kColumns = Tile::kColumns;
     constexpr int kRow = Tile::kRow;
+    static_assert(kChain % Tile::kSteps == 0 && Tile::kSteps % Chains == 0,
+                  "slabs begin with the first chain, and end with segments");
     __shared__ __align__(16) float slabs[Tile::kTiles * Tile::kApart];
     const int group = threadIdx.x / Tile::kThreads, thread = threadIdx.x % Tile::kThreads;
     float *const a = slabs + group * Tile::kApart, *const b = a + Tile::kSlab;
@@ -156,7 +196,7 @@ static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks)
     /* Is the thread's first element inside, and any of its warp's? */
     const bool inside = i < m && j < n;
     const bool warp_inside = Tile::row_of(thread & ~31) < m && Tile::column_of(thread & ~31) < n;
-    float sum[kColumns][kRows] = {};
+    batch_sums<Tile, Chains, Short> sums;
     wait_for_kernels_ahead();
     places.find(p, product);
     const float *of_a = p.a + (kind_a == kAlongK ? first_i * p.lda : first_i);
@@ -174,21 +214,30 @@ static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks)
         __pipeline_commit();
         __pipeline_wait_prior(0);
         Tile::wait_for_all();
-        if (warp_inside) {
+        auto multiply_step = [&](int s, int chain) {
+            float x[kRows], y[kColumns];
+            read_fragment(x, a + s * kRow + i, kGroup);
+            read_columns(y, b + s * kRow + j);
+            sums.for_each([&](int c, int r) {
+                sums.chain[chain][c][r] = fmaf(x[r], y[c], sums.chain[chain][c][r]);
+            });
+        };
+        if (warp_inside && Chains == 1) {
 #pragma unroll 8
-            for (int s = 0; s < steps; s++) {
-                float x[kRows], y[kColumns];
-                read_fragment(x, a + s * kRow + i, kGroup);
-                read_columns(y, b + s * kRow + j);
+            for (int s = 0; s < steps; s++) multiply_step(s, 0);
+        } else if (warp_inside) {
+#pragma unroll 1
+            for (int s = 0; s < steps; s += Chains)
 #pragma unroll
-                for (int c = 0; c < kColumns; c++)
-#pragma unroll
-                    for (int r = 0; r < kRows; r++) sum[c][r] = fmaf(x[r], y[c], sum[c][r]);
-            }
+                for (int z = 0; z < Chains; z++)
+                    if (s + z < steps) multiply_step(s + z, z);
         }
         Tile::wait_for_all(); /* before the slabs are refilled */
+        if (!Short && ((l + Tile::kSteps) % kChain == 0 || l + Tile::kSteps >= p.k))
+            sums.end_segment();
     }
     let_next_kernel_start();
+    if (Short) sums.end_segment();
     /* Up to four columns are read before the first is written: reads behind a write wait. */
     constexpr int kAtOnce = kColumns < 4 ? kColumns : 4;
     const bool aligned = columns_aligned(p.c, p.ldc);
@@ -202,13 +251,13 @@ static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks)
                 old[c] = read_four(to + (first + c) * p.ldc, p.beta, m - i, aligned);
 #pragma unroll
         for (int c = 0; c < kAtOnce; c++) {
-            const float(&x)[kRows] = sum[first + c];
+            const float(&x)[kRows] = sums.result()[first + c];
             if (j + first + c < n)
                 write_four(to + (first + c) * p.ldc,
-                           make_float4(settle(p.alpha * x[0], p.beta, old[c].x),
-                                       settle(p.alpha * x[1], p.beta, old[c].y),
-                                       settle(p.alpha * x[2], p.beta, old[c].z),
-                                       settle(p.alpha * x[3], p.beta, old[c].w)),
+                           make_float4(blend(p.alpha, x[0], p.beta, old[c].x),
+                                       blend(p.alpha, x[1], p.beta, old[c].y),
+                                       blend(p.alpha, x[2], p.beta, old[c].z),
+                                       blend(p.alpha, x[3], p.beta, old[c].w)),
                            m - i, aligned);
         }
     }

@@ -22,15 +22,15 @@ enum copy_kind { kVectors, kAlongEdge, kAlongK };
 /*
  * One operand's way into shared memory: element (i, l), i along the edge of the tile, l along k.
  * All threads take part. Elements with an i outside the matrix may have any value, since they enter
- * only sums outside C. Elements with an l before the first one must be 0.
+ * only sums outside C.
  */
-template <int Edge, copy_kind Kind>
+template <int Edge, int Threads, copy_kind Kind>
 struct ffma_loader {
     static constexpr bool kWide = Kind == kVectors, kTurned = Kind == kAlongK;
     /* Threads along i; distances between a thread's copies along i and along l, in elements; and
      * how many copies along each. */
-    static constexpr int kAcross = kWide ? Edge / kGroup : kTurned ? kThreads / 8 : 32;
-    static constexpr int kStepI = kWide ? Edge : kAcross, kStepL = kThreads / kAcross;
+    static constexpr int kAcross = kWide ? Edge / kGroup : kTurned ? Threads / 8 : 32;
+    static constexpr int kStepI = kWide ? Edge : kAcross, kStepL = Threads / kAcross;
     static constexpr int kCopiesI = Edge / kStepI, kCopiesL = kSlab / kStepL;
     static_assert(kCopiesI * kStepI == Edge && kCopiesL * kStepL == kSlab && kCopiesL > 0,
                   "the threads cover a slab in whole steps");
@@ -55,10 +55,10 @@ struct ffma_loader {
         next = matrix + (kTurned ? first_l + l + (first + i) * ld : first + i + (first_l + l) * ld);
     }
 
-    /* Starts the copy of the next slab, from its step `from_l` on; the steps before are zero.
-     * Neighbours in memory are copied one after the other. */
+    /* Starts the copy of the next slab; if it is not whole, its steps from `steps` on become
+     * `fill`. Neighbours in memory are copied one after the other. */
     template <bool Whole>
-    __device__ __forceinline__ void load(float *slab, int from_l)
+    __device__ __forceinline__ void load(float *slab, int steps, float fill)
     {
         constexpr int kRows = kTurned ? kCopiesI : kCopiesL;
         constexpr int kPerRow = kTurned ? kCopiesL : kCopiesI;
@@ -69,12 +69,13 @@ struct ffma_loader {
             for (int c = 0; c < kPerRow; c++) {
                 const int copy_i = kTurned ? r : c, copy_l = kTurned ? c : r;
                 float *const to = slab + place + copy_l * kStepL * kPitch<Edge> + copy_i * kStepI;
-                if (!Whole && l + copy_l * kStepL < from_l) {
-#pragma unroll
-                    for (int e = 0; e < (kWide ? kGroup : 1); e++) to[e] = 0.0f;
-                } else if (copy_i < copies_i) {
+                if (copy_i >= copies_i) continue;
+                if (Whole || l + copy_l * kStepL < steps) {
                     __pipeline_memcpy_async(to, row + c * (kTurned ? kStepL : kStepI),
                                             (kWide ? kGroup : 1) * sizeof(float));
+                } else {
+#pragma unroll
+                    for (int e = 0; e < (kWide ? kGroup : 1); e++) to[e] = fill;
                 }
             }
         }
@@ -85,89 +86,118 @@ struct ffma_loader {
 /* ---- Multiplying ---- */
 
 /* sum += a b', in zigzag (ffma/tile.cuh). */
-template <int Abreast>
-static __device__ __forceinline__ void multiply_step(float (&sum)[kThreadN][kThreadM],
-                                                     const float (&a)[kThreadM],
-                                                     const float (&b)[kThreadN])
+template <int ThreadM, int ThreadN>
+static __device__ __forceinline__ void
+multiply_step(float (&sum)[ThreadN][ThreadM], const float (&a)[ThreadM], const float (&b)[ThreadN])
 {
-    static_assert(kThreadN % (2 * Abreast) == 0, "columns turn back and forth");
 #pragma unroll
-    for (int first = 0; first < kThreadN; first += Abreast)
+    for (int n = 0; n < ThreadN; n++)
 #pragma unroll
-        for (int x = 0; x < kThreadM * Abreast; x++) {
-            const int row = x / Abreast, side = x % Abreast;
-            const int m = first / Abreast % 2 == 0 ? row : kThreadM - 1 - row;
-            const int n = first + (row % 2 == 0 ? side : Abreast - 1 - side);
+        for (int x = 0; x < ThreadM; x++) {
+            const int m = n % 2 == 0 ? x : ThreadM - 1 - x;
             sum[n][m] = fmaf(a[m], b[n], sum[n][m]);
         }
 }
 
-/* sum += slabs first to last - 1, of `slabs`, for the tile of C that begins at (first_i, first_j).
- * No thread still reads the ring. */
-template <class Tile, copy_kind KindA, copy_kind KindB>
+/*
+ * Multiplies segments first to last - 1 for the tile of C that begins at (first_i, first_j). Each
+ * segment's sums go to end_segment(sums, segment). No thread still reads the ring. If k ends inside
+ * a slab, this slab is copied first, to a place of its own behind the ring: so the loop only copies
+ * whole ones.
+ */
+template <class Tile, copy_kind KindA, copy_kind KindB, class EndSegment>
 static __device__ __forceinline__ void
-multiply_slabs(thread_sums &sum, const sgemm_problem &p, float *ring, const thread_place<Tile> &me,
-               int64_t first_i, int64_t first_j, int first, int last, int slabs)
+multiply_segments(const sgemm_problem &p, float *ring, const thread_place<Tile> &me,
+                  int64_t first_i, int64_t first_j, int first, int last, EndSegment end_segment)
 {
     constexpr int kSlabA = kSlab * kPitch<Tile::kM>;
+    using loader_a = ffma_loader<Tile::kM, Tile::kThreads, KindA>;
+    using loader_b = ffma_loader<Tile::kN, Tile::kThreads, KindB>;
+    const int64_t first_l = (int64_t)first * kChain;
+    const int64_t steps = min(p.k, (int64_t)last * kChain) - first_l;
+    const int whole = (int)(steps / kSlab), rest = (int)(steps % kSlab);
+    float *const end = ring + Tile::kRingFloats; /* also the last slab, if k ends inside it */
+    if (rest > 0) {
+        const int64_t rest_l = first_l + (int64_t)whole * kSlab;
+        loader_a(p.a, p.lda, first_i, p.m, rest_l).template load<false>(end, rest, kFillA);
+        loader_b(p.b, p.ldb, first_j, p.n, rest_l).template load<false>(end + kSlabA, rest, kFillB);
+    }
+    loader_a a_loader(p.a, p.lda, first_i, p.m, first_l);
+    loader_b b_loader(p.b, p.ldb, first_j, p.n, first_l);
 
-    /* If k is no multiple of kSlab, the first slab is shorter, and filled up in front. */
-    const int missing = (int)((int64_t)slabs * kSlab - p.k);
-    const int64_t first_l = (int64_t)first * kSlab - missing;
-    ffma_loader<Tile::kM, KindA> a_loader(p.a, p.lda, first_i, p.m, first_l);
-    ffma_loader<Tile::kN, KindB> b_loader(p.b, p.ldb, first_j, p.n, first_l);
-
-    float a[2][kThreadM], b[2][kThreadN];
-    const int count = last - first;
+    constexpr int kAhead = Tile::kAhead, kBuffers = 2 * kAhead; /* a power of two */
+    float a[kBuffers][Tile::kThreadM], b[kBuffers][Tile::kThreadN];
     auto wait_for_next = [&] {
         __pipeline_wait_prior(kSlabs - 2);
         __syncthreads();
     };
     auto read_step = [&](int buffer, const float *slab, int l) {
-        read_fragment(a[buffer], slab + me.read_a + l * kPitch<Tile::kM>, me.kStrideM);
-        read_fragment(b[buffer], slab + me.read_b + l * kPitch<Tile::kN>, me.kStrideN);
+        read_fragment(a[buffer], slab + me.i + l * kPitch<Tile::kM>, me.kStrideM);
+        read_fragment(b[buffer], slab + kSlabA + me.j + l * kPitch<Tile::kN>, me.kStrideN);
     };
-
+    auto load_next = [&](float *slab) {
+        a_loader.template load<true>(slab, kSlab, kFillA);
+        b_loader.template load<true>(slab + kSlabA, kSlab, kFillB);
+    };
 #pragma unroll
     for (int slot = 0; slot < kSlabs - 1; slot++) {
-        float *const slab = ring + slot * Tile::kSlabFloats;
-        if (slot == 0 && count > 0) {
-            a_loader.template load<false>(slab, first == 0 ? missing : 0);
-            b_loader.template load<false>(slab + kSlabA, first == 0 ? missing : 0);
-        } else if (slot < count) {
-            a_loader.template load<true>(slab, 0);
-            b_loader.template load<true>(slab + kSlabA, 0);
-        }
+        if (slot < whole) load_next(ring + slot * Tile::kSlabFloats);
         __pipeline_commit();
     }
     wait_for_next();
-    read_step(0, ring, 0);
 
     /* The slab being multiplied, and the slab before it, which is free. */
-    float *slab = ring, *freed = ring + (kSlabs - 1) * Tile::kSlabFloats;
-    for (int s = count; s > 0; s--) {
+    float *slab = whole > 0 ? ring : end, *freed = end - Tile::kSlabFloats;
 #pragma unroll
-        for (int l = 0; l < Tile::kSteps; l++) {
-            if (l == Tile::kSteps - 1) {
-                /* After the last slab this reads a slot without meaning; the values are not
-                 * used. */
-                freed = slab;
-                slab += Tile::kSlabFloats;
-                if (slab == ring + kSlabs * Tile::kSlabFloats) slab = ring;
-                wait_for_next();
-            }
-            read_step((l + 1) % 2, slab, (l + 1) % Tile::kSteps);
-            if (l == 0) {
-                /* All threads are past the barrier above, so done with the slab before. */
-                if (s >= kSlabs) {
-                    a_loader.template load<true>(freed, 0);
-                    b_loader.template load<true>(freed + kSlabA, 0);
+    for (int l = 0; l < kAhead; l++) read_step(l, slab, l);
+    int left = whole; /* whole slabs that are not multiplied yet */
+    for (int segment = first; segment < last; segment++) {
+        thread_sums<Tile> sum = {};
+        int in_segment = segment + 1 < last ? kSegment : left + (rest > 0);
+        for (; in_segment > 0; in_segment--) {
+#pragma unroll
+            for (int l = 0; l < kSlab; l++) {
+                if (l == kSlab - kAhead) {
+                    /* After the last slab this reads a slot without meaning; the values are not
+                     * used. */
+                    freed = slab;
+                    slab += Tile::kSlabFloats;
+                    if (slab == end) slab = ring;
+                    if (--left <= 0) slab = end;
+                    wait_for_next();
                 }
-                __pipeline_commit(); /* also an empty one: a wait counts commits */
+                read_step((l + kAhead) % kBuffers, slab, (l + kAhead) % kSlab);
+                if (l == 0) {
+                    /* All threads are past the barrier above, so done with the slab before. */
+                    if (left >= kSlabs) load_next(freed);
+                    __pipeline_commit(); /* also an empty one: a wait counts commits */
+                }
+                multiply_step(sum, a[l % kBuffers], b[l % kBuffers]);
             }
-            multiply_step<Tile::kAbreast>(sum, a[l % 2], b[l % 2]);
         }
+        end_segment(sum, segment);
     }
+}
+
+/* total += sum */
+template <class Tile>
+static __device__ __forceinline__ void add_segment(thread_sums<Tile> &total,
+                                                   const thread_sums<Tile> &sum)
+{
+#pragma unroll
+    for (int n = 0; n < Tile::kThreadN; n++)
+#pragma unroll
+        for (int m = 0; m < Tile::kThreadM; m++) total[n][m] += sum[n][m];
+}
+
+/* Totals before the first segment; without any k they are the sums. */
+template <class Tile>
+static __device__ __forceinline__ void begin_totals(thread_sums<Tile> &total, int64_t k)
+{
+#pragma unroll
+    for (int n = 0; n < Tile::kThreadN; n++)
+#pragma unroll
+        for (int m = 0; m < Tile::kThreadM; m++) total[n][m] = k > 0 ? kNoSegment : 0.0f;
 }
 
 #endif

@@ -2,12 +2,12 @@
  * ffma/plan.cuh - a product's tile, each block's share, and which operands are packed ahead.
  *
  * The plan with the least expected clock cycles of one multiprocessor is taken. The numbers below
- * are fitted to an H200; there they are within 7 % (rms) of 354 plans of 24 shapes. A plan depends
- * only on the shape and the transposes, so that alignment does not change bits.
+ * are fitted to an H200. The plan does not change bits.
  */
 #ifndef DUO_FFMA_PLAN_CUH
 #define DUO_FFMA_PLAN_CUH
 
+#include <math.h>
 #include <stdint.h>
 
 #include "gpu/ffma/product.cuh"
@@ -85,14 +85,14 @@ static __global__ void __launch_bounds__(kThreads) sgemm_ffma_pack(packing p)
 
 constexpr double kFmaPerCycle = 128.0;                /* by the lanes of a multiprocessor */
 constexpr double kCopyCycles[] = {0.0, 0.027, 0.064}; /* per element, by copy_kind */
-constexpr double kTileCycles = 2450.0;                /* to fill the ring and to store the tile */
+constexpr double kTileCycles = 1000.0;                /* to fill the ring, and */
+constexpr double kElementCycles = 0.05;               /* to store an element of the tile */
 constexpr double kUsualEdge = 128.0;                  /* of a tile, to decide on packing */
 constexpr double kPackCycles = 6000.0;                /* a kernel that packs an operand, and */
 constexpr double kPackElementCycles = 0.75; /* an element of it, for all multiprocessors together */
-constexpr double kUneven = 0.5;             /* of a tile: see busiest() */
 constexpr double kAddCycles = 2200.0;       /* the second kernel, and */
 constexpr double kByteCycles = 0.073;       /* a byte of parts, written and read */
-constexpr int kLeastShare = 4;              /* slabs that the ring is worth filling for */
+constexpr int64_t kMostParts = 128 << 20;   /* bytes */
 
 struct plan {
     const tile_kernels *tile;
@@ -103,10 +103,10 @@ struct plan {
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-static size_t bytes_of(const plan &x)
+static int64_t bytes_of(const plan &x)
 {
-    const int64_t parts = x.runs > 0 ? x.shared_tiles + x.runs - 1 : 0;
-    return (size_t)(parts * x.tile->edge_m * x.tile->edge_n) * sizeof(float);
+    return x.shared_tiles * x.shares.segments * x.tile->edge_m * x.tile->edge_n *
+           (int64_t)sizeof(float);
 }
 
 /* ---- Packing ahead ---- */
@@ -155,25 +155,25 @@ static bool turned_by_tiles(const duo_call *call, const duo_launch *how, int i)
 
 /* ---- The plan ---- */
 
-/* Cycles for blocks of `slabs` slabs each, `blocks` of them on the busiest multiprocessor. */
+/*
+ * Cycles of a multiprocessor for `blocks` blocks with `steps` of k each. It holds some together,
+ * and each takes its time even if it is alone.
+ */
 static double block_cycles(const duo_call *call, const duo_launch *how, const tile_kernels &tile,
-                           double blocks, int64_t slabs)
+                           int64_t blocks, int64_t steps)
 {
     const double turned = (turned_by_tiles(call, how, DUO_A) ? tile.edge_m : 0.0) +
                           (turned_by_tiles(call, how, DUO_B) ? (double)tile.edge_n : 0.0);
-    const double slab = kSlab * (tile.edge_m * tile.edge_n / (kFmaPerCycle * tile.efficiency) +
-                                 kCopyCycles[kAlongK] * turned);
-    return blocks * ((double)slabs * slab + kTileCycles);
-}
-
-/*
- * Whole tiles of the busiest multiprocessor, which holds `together` at a time. Even if the last
- * tiles are not more than the multiprocessors, some get two and others none.
- */
-static double busiest(int64_t all, const duo_launch *how, int together)
-{
-    const int64_t each = divide_up(all, how->multiprocessors);
-    return (double)each + (each > 1 && each % together != 0 ? kUneven : 0.0);
+    const double copied = kCopyCycles[kAlongK] * turned;
+    const double tile_elements = (double)tile.edge_m * tile.edge_n;
+    const double alone = tile_elements / (kFmaPerCycle * tile.alone) + copied;
+    const double full = tile_elements / (kFmaPerCycle * tile.full) + copied;
+    const int together = resident(tile, how->capability);
+    const int64_t rounds = blocks / together, left = blocks % together;
+    const double step = (double)rounds * fmax(alone, together * full) +
+                        (left > 0 ? fmax(alone, (double)left * full) : 0.0);
+    return (double)(divide_up(steps, kSlab) * kSlab) * step +
+           (double)blocks * (kTileCycles + kElementCycles * tile_elements);
 }
 
 /* Each tile has a block of its own. False: there are more than a grid may have. */
@@ -181,33 +181,33 @@ static bool plan_whole(const duo_call *call, const duo_launch *how, const tile_k
                        plan *x)
 {
     const int64_t tiles_m = divide_up(call->m, tile.edge_m);
-    const int64_t tiles_n = divide_up(call->n, tile.edge_n);
-    const int64_t slabs = divide_up(sgemm_problem_of(call).k, kSlab), all = tiles_m * tiles_n;
-    if (tiles_m > INT32_MAX / kTilesTogether / tiles_n || slabs > INT32_MAX / 2) return false;
+    const int64_t tiles_n = divide_up(call->n, tile.edge_n), all = tiles_m * tiles_n;
+    const int64_t k = sgemm_problem_of(call).k, segments = divide_up(k, kChain);
+    if (tiles_m > INT32_MAX / kTilesTogether / tiles_n || divide_up(k, kSlab) > INT32_MAX)
+        return false;
     x->tile = &tile;
-    x->shares = {(int)tiles_m, (int)tiles_n, (int)slabs, (int)all, 1, 0, nullptr};
+    x->shares = {(int)tiles_m, (int)tiles_n, (int)segments, (int)all, 1, 0, nullptr};
     x->runs = x->shared_tiles = 0;
-    x->cycles =
-        block_cycles(call, how, tile, busiest(all, how, resident(tile, how->capability)), slabs);
+    x->cycles = block_cycles(call, how, tile, divide_up(all, how->multiprocessors), k);
     return true;
 }
 
-/* Shares out the last tiles, if they do not fill the multiprocessors. False: they do. */
+/* Shares out the last tiles, if they do not fill the multiprocessors. False: they do, or a tile
+ * has one segment. */
 static bool share_rest(const duo_call *call, const duo_launch *how, plan *x)
 {
-    const int64_t sms = how->multiprocessors, slabs = x->shares.slabs;
+    const int64_t sms = how->multiprocessors, segments = x->shares.segments;
     const int64_t slots = sms * resident(*x->tile, how->capability);
-    const int64_t rest = x->shares.whole % slots, total = rest * slabs;
-    if (total == 0) return false;
-    const int64_t least = divide_up(total, slots);
-    const int64_t share = least < kLeastShare ? kLeastShare : least;
+    const int64_t rest = x->shares.whole % slots, total = rest * segments;
+    if (total == 0 || segments == 1) return false;
+    const int64_t share = divide_up(total, slots);
     x->shares.whole -= (int)rest;
     x->shares.share = (int)share;
-    x->shares.shared_slabs = total;
+    x->shares.shared_segments = total;
     x->runs = divide_up(total, share);
     x->shared_tiles = rest;
-    x->cycles = block_cycles(call, how, *x->tile, (double)(x->shares.whole / sms), slabs) +
-                block_cycles(call, how, *x->tile, (double)divide_up(x->runs, sms), share) +
+    x->cycles = block_cycles(call, how, *x->tile, x->shares.whole / sms, call->k) +
+                block_cycles(call, how, *x->tile, divide_up(x->runs, sms), share * kChain) +
                 kAddCycles + kByteCycles * (double)bytes_of(*x) / (double)sms;
     return true;
 }
@@ -215,13 +215,14 @@ static bool share_rest(const duo_call *call, const duo_launch *how, plan *x)
 /* The plan that is expected to end first, within the bytes of workspace. */
 static bool choose(const duo_call *call, const duo_launch *how, size_t bytes, plan *best)
 {
+    const int64_t room = bytes < (size_t)kMostParts ? (int64_t)bytes : kMostParts;
     bool found = false;
     for (const tile_kernels &tile : tiles) {
         plan x;
         if (resident(tile, how->capability) == 0 || !plan_whole(call, how, tile, &x)) continue;
         if (!found || x.cycles < best->cycles) *best = x;
         found = true;
-        if (share_rest(call, how, &x) && bytes_of(x) <= bytes && x.cycles < best->cycles) *best = x;
+        if (share_rest(call, how, &x) && bytes_of(x) <= room && x.cycles < best->cycles) *best = x;
     }
     return found;
 }

@@ -9,25 +9,34 @@
 /* ---- The kernel that multiplies ---- */
 
 template <class Tile, copy_kind KindA, copy_kind KindB>
-static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
+static __global__ void __launch_bounds__(Tile::kThreads, Tile::kLeastBlocks)
     sgemm_ffma(sgemm_problem p, tile_shares shares)
 {
     extern __shared__ float4 memory[];
     float *const ring = reinterpret_cast<float *>(memory);
     const thread_place<Tile> me;
-    slab_run run(shares);
+    segment_run run(shares);
 
     wait_for_kernels_ahead();
     for (;;) {
         int64_t first_i, first_j;
         find_tile<Tile::kM, Tile::kN>(shares, run.tile, &first_i, &first_j);
-        thread_sums sum = {};
-        multiply_slabs<Tile, KindA, KindB>(sum, p, ring, me, first_i, first_j, run.first, run.last,
-                                           shares.slabs);
+        float *const parts = run.is_part(shares) ? parts_of<Tile>(shares, run.tile) : nullptr;
+        thread_sums<Tile> total;
+        begin_totals<Tile>(total, p.k);
+        multiply_segments<Tile, KindA, KindB>(
+            p, ring, me, first_i, first_j, run.first, run.last,
+            [&](const thread_sums<Tile> &sum, int segment) {
+                /* Parts are stored from `total`, too: stores need registers in their order, and
+                 * then `sum` has registers that suit the multiplications. */
+                add_segment<Tile>(total, sum);
+                if (parts == nullptr) return;
+                store_sums<Tile>(parts + (int64_t)segment * (Tile::kM * Tile::kN), Tile::kM, total,
+                                 me);
+                begin_totals<Tile>(total, p.k);
+            });
         if (run.ends()) let_next_kernel_start(); /* no earlier: see bytes_to_ask_for() */
-        scale_sums(sum, p.alpha);
-        add_warps<Tile>(sum, memory, me.warp_l);
-        store_tile<Tile>(p, shares, run, sum, ring, me, first_i, first_j);
+        if (parts == nullptr) store_tile<Tile>(p, total, ring, me, first_i, first_j);
 
         if (!run.next(shares)) return;
         __syncthreads(); /* before the ring is refilled */
@@ -37,71 +46,56 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
 /* ---- The kernel that adds ---- */
 
 /*
- * The second kernel: C from the parts of tiles that several blocks shared.
+ * The second kernel: C from the segments of tiles that several blocks shared. A thread has a group
+ * of four elements of C, and adds their segments in order.
  */
+constexpr int kThreads = 256; /* per block */
 
-static __device__ __forceinline__ float4 add(float4 a, float4 b)
-{
-    return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
-}
-
-/*
- * A thread has a group of four elements of C. With Ways > 1 that many threads share a group, and
- * each adds every Ways-th part of it: for few tiles of many parts.
- */
-template <class Tile, int Ways>
+template <class Tile>
 static __global__ void __launch_bounds__(kThreads)
     sgemm_ffma_add(sgemm_problem p, tile_shares shares)
 {
-    constexpr int kGroups = kThreads / Ways; /* per block */
-    constexpr int kTile = Tile::kM * Tile::kN, kBlocks = kTile / (kGroup * kGroups);
-    __shared__ float4 sums[Ways][kGroups];
+    constexpr int kTile = Tile::kM * Tile::kN, kBlocks = kTile / (kGroup * kThreads);
     const int shared_tile = blockIdx.x / kBlocks;
-    const int64_t begin = (int64_t)shared_tile * shares.slabs;
-    const int run_first = (int)(begin / shares.share);
-    const int run_last = (int)((begin + shares.slabs - 1) / shares.share);
+    const int64_t begin = (int64_t)shared_tile * shares.segments;
     wait_for_kernels_ahead();
-    if (run_first == run_last) return; /* one block had the whole tile, and wrote C */
+    /* Had one block the whole tile, and wrote C? */
+    if (begin / shares.share == (begin + shares.segments - 1) / shares.share) return;
 
-    const int way = threadIdx.x / kGroups, group = threadIdx.x % kGroups;
-    const int at = (blockIdx.x % kBlocks * kGroups + group) * kGroup;
-    const float *const parts = shares.parts + part_of(shared_tile, 0) * kTile + at;
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    const int at = (blockIdx.x % kBlocks * kThreads + threadIdx.x) * kGroup;
+    const float *const parts = parts_of<Tile>(shares, shares.whole + shared_tile) + at;
+    float sum[kGroup] = {kNoSegment, kNoSegment, kNoSegment, kNoSegment};
 #pragma unroll 8
-    for (int run = run_first + way; run <= run_last; run += Ways)
-        sum = add(sum, *reinterpret_cast<const float4 *>(parts + (int64_t)run * kTile));
-    let_next_kernel_start();
-    if (Ways > 1) {
-        sums[way][group] = sum;
-        __syncthreads();
-        if (way > 0) return;
-#pragma unroll
-        for (int w = 1; w < Ways; w++) sum = add(sum, sums[w][group]);
+    for (int s = 0; s < shares.segments; s++) {
+        const float4 x = *reinterpret_cast<const float4 *>(parts + (int64_t)s * kTile);
+        sum[0] += x.x;
+        sum[1] += x.y;
+        sum[2] += x.z;
+        sum[3] += x.w;
     }
+    let_next_kernel_start();
     int64_t i, j;
     find_tile<Tile::kM, Tile::kN>(shares, shares.whole + shared_tile, &i, &j);
     i += at % Tile::kM;
     j += at / Tile::kM;
     if (j >= p.n) return;
-    const float four[kGroup] = {sum.x, sum.y, sum.z, sum.w};
-    update_four(p.c + (i + j * p.ldc), four, p.beta, p.m - i, columns_aligned(p.c, p.ldc),
-                [&](float x, float old) { return settle(x, p.beta, old); });
+    update_four(p.c + (i + j * p.ldc), sum, p.beta, p.m - i, columns_aligned(p.c, p.ldc),
+                [&](float x, float old) { return blend(p.alpha, x, p.beta, old); });
 }
 
 /* ---- Each tile's kernels ---- */
 
-constexpr int kWays = 16; /* for sgemm_ffma_add, if tiles have many parts */
-
 struct tile_kernels {
     void (*product[3][3])(sgemm_problem, tile_shares);
-    void (*add_few)(sgemm_problem, tile_shares), (*add_many)(sgemm_problem, tile_shares);
-    int edge_m, edge_n;
+    void (*add)(sgemm_problem, tile_shares);
+    int edge_m, edge_n, threads;
+    int resident; /* blocks per multiprocessor that registers allow */
     size_t shared_bytes;
-    double efficiency; /* share of the FMA rate that the loop over slabs reaches */
+    double alone, full; /* shares of the FMA rate: one block on a multiprocessor, and many */
 };
 
 template <class Tile>
-constexpr tile_kernels kernels_of(double efficiency)
+constexpr tile_kernels kernels_of(double alone, double full)
 {
     return {{{sgemm_ffma<Tile, kVectors, kVectors>, sgemm_ffma<Tile, kVectors, kAlongEdge>,
               sgemm_ffma<Tile, kVectors, kAlongK>},
@@ -109,25 +103,28 @@ constexpr tile_kernels kernels_of(double efficiency)
               sgemm_ffma<Tile, kAlongEdge, kAlongK>},
              {sgemm_ffma<Tile, kAlongK, kVectors>, sgemm_ffma<Tile, kAlongK, kAlongEdge>,
               sgemm_ffma<Tile, kAlongK, kAlongK>}},
-            sgemm_ffma_add<Tile, 1>,
-            sgemm_ffma_add<Tile, kWays>,
+            sgemm_ffma_add<Tile>,
             Tile::kM,
             Tile::kN,
-            Tile::kRingFloats * sizeof(float),
-            efficiency};
+            Tile::kThreads,
+            Tile::kResident,
+            Tile::kFloats * sizeof(float),
+            alone,
+            full};
 }
 
-/* Efficiencies are from an H200; other devices differ, but the choice rests on ratios. */
+/* Rates are an H200's; other devices differ, but the choice rests on ratios. */
 static const tile_kernels tiles[] = {
-    kernels_of<large_tile>(0.77), kernels_of<tallest_tile>(0.74), kernels_of<widest_tile>(0.76),
-    kernels_of<tall_tile>(0.74),  kernels_of<wide_tile>(0.75),    kernels_of<small_tile>(0.74),
+    kernels_of<large_tile>(0.76, 0.76), kernels_of<tall_tile>(0.65, 0.72),
+    kernels_of<wide_tile>(0.58, 0.72),  kernels_of<small_tile>(0.50, 0.57),
+    kernels_of<half_tile>(0.44, 0.52),  kernels_of<least_tile>(0.25, 0.51),
 };
 
 /* Blocks that a multiprocessor can hold at once, by shared memory and by registers (kLeastBlocks:
  * compute capability 8.7 runs code for 8.0). */
 static int resident(const tile_kernels &tile, int capability)
 {
-    const int most = capability < 86 || capability == 87 ? 1 : kResident;
+    const int most = capability < 86 || capability == 87 ? 1 : tile.resident;
     return blocks_that_fit(tile.shared_bytes, most, capability);
 }
 

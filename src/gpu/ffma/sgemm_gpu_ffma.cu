@@ -2,22 +2,19 @@
  * sgemm_gpu_ffma.cu - only fp32 FMA, with tiles of C shared evenly among the multiprocessors.
  *
  * Accepts   any m, n, k, transposes, leading dimensions and alignment
- * Threads   256 per block. A block computes a tile of C, or a run of slabs that may begin and end
- *           inside tiles; slabs of A and B, 16 steps of k long, pass through a ring of 4 in shared
- *           memory as [l][i] and [l][j] (cp.async; plain loads before compute capability 8.0).
+ * Threads   64 to 256 per block. A block computes a tile of C, or a run of segments that may begin
+ *           and end inside tiles; slabs of A and B pass through a ring of 4 in shared memory as
+ *           [l][i] and [l][j] (cp.async; plain loads before compute capability 8.0).
  * Warp      4 x 8 threads; a thread owns groups of 4 x 4 elements, so that it reads shared memory
  *           16 bytes at a time, and reads the fragments of step l+1 while it multiplies step l.
- *           In small tiles, groups of warps share out the steps of a slab.
- * Order     per element one fp32 FMA chain for each group of warps and each run of slabs, scaled by
- *           alpha, then added in an order that depends only on the call, the device and the bytes
- *           of workspace: the same bits every time
+ * Order     product_order.h, but a vector product's segment is one chain, too
  * Traffic   k * (1/tile rows + 1/tile columns) loads per element of C; tiles that run at the same
  *           time are near each other in C, so that the L2 cache serves most of them
  *
  * Tiles seldom divide evenly among the multiprocessors. The part that divides evenly is computed in
- * whole tiles, a block each. The slabs of the rest are cut into equal runs, regardless of where
- * tiles begin or end. Parts of tiles go to the workspace, and a second kernel adds them in the
- * order of k.
+ * whole tiles, a block each. The segments of the rest are cut into equal runs, regardless of where
+ * tiles begin or end. If several blocks share a tile, the sums of its segments go to the workspace,
+ * and a second kernel adds them in order.
  *
  * Operands that cannot be copied 16 bytes at a time are packed ahead, into the workspace, if that
  * is expected to pay (ffma/plan.cuh).
@@ -41,9 +38,9 @@ static cudaError_t queue_plan(const duo_call *call, const duo_launch *how, plan 
 {
     sgemm_problem p = sgemm_problem_of(call);
     float *workspace = reinterpret_cast<float *>(how->workspace);
-    size_t left = how->workspace_bytes - bytes_of(x);
+    size_t left = how->workspace_bytes - (size_t)bytes_of(x);
     x.shares.parts = workspace;
-    workspace += bytes_of(x) / sizeof(float);
+    workspace += bytes_of(x) / (int64_t)sizeof(float);
     copy_kind kind[2];
     for (int i = DUO_A; i <= DUO_B; i++) {
         const packing o = packing_of(call, i, workspace);
@@ -58,23 +55,20 @@ static cudaError_t queue_plan(const duo_call *call, const duo_launch *how, plan 
         workspace += packed_bytes(o) / sizeof(float);
         left -= packed_bytes(o);
     }
-    const cudaError_t error = queue_kernel_behind(x.tile->product[kind[DUO_A]][kind[DUO_B]],
-                                                  (unsigned)(x.shares.whole + x.runs), kThreads,
-                                                  bytes_to_ask_for(x, how), how, p, x.shares);
+    const cudaError_t error = queue_kernel_behind(
+        x.tile->product[kind[DUO_A]][kind[DUO_B]], (unsigned)(x.shares.whole + x.runs),
+        x.tile->threads, bytes_to_ask_for(x, how), how, p, x.shares);
     if (error != cudaSuccess || x.runs == 0) return error;
-    const bool many = x.runs > kWays / 2 * x.shared_tiles;
-    const int64_t threads =
-        x.shared_tiles * x.tile->edge_m * x.tile->edge_n / kGroup * (many ? kWays : 1);
-    return after_c_changed(queue_kernel_behind(many ? x.tile->add_many : x.tile->add_few,
-                                               (unsigned)(threads / kThreads), kThreads, 0, how, p,
-                                               x.shares));
+    const int64_t threads = x.shared_tiles * x.tile->edge_m * x.tile->edge_n / kGroup;
+    return after_c_changed(queue_kernel_behind(x.tile->add, (unsigned)(threads / kThreads),
+                                               kThreads, 0, how, p, x.shares));
 }
 
 static size_t workspace(const duo_call *call, const duo_launch *how)
 {
     plan x;
     if (!choose(call, how, SIZE_MAX, &x)) return 0;
-    size_t bytes = bytes_of(x);
+    size_t bytes = (size_t)bytes_of(x);
     for (int i = DUO_A; i <= DUO_B; i++) {
         const packing o = packing_of(call, i, nullptr);
         if (worth_packing(call, how, i, kind_of(o))) bytes += packed_bytes(o);
@@ -101,8 +95,7 @@ static cudaError_t load()
             capability >= kDependentLaunches ? bytes_alone(tile, capability) : tile.shared_bytes;
         for (int kind = 0; kind < 9 && error == cudaSuccess; kind++)
             error = load_kernel_with(tile.product[kind / 3][kind % 3], most);
-        if (error == cudaSuccess) error = load_kernel(tile.add_few);
-        if (error == cudaSuccess) error = load_kernel(tile.add_many);
+        if (error == cudaSuccess) error = load_kernel(tile.add);
     }
     return error;
 }

@@ -7,92 +7,82 @@
 #include "gpu/sgemm.cuh"
 #include "gpu/slab.cuh"
 
-constexpr int kThreads = 256; /* per block */
-constexpr int kResident = 2;  /* blocks per multiprocessor: 128 registers per thread */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 860
-constexpr int kLeastBlocks = 1; /* compiled for 7.5 or 8.0, two would spill */
-#else
-constexpr int kLeastBlocks = kResident;
-#endif
-constexpr int kSlab = 16; /* steps of k per slab */
-constexpr int kSlabs = 4; /* slabs in the ring */
+constexpr int kSlab = 16;                /* steps of k per slab */
+constexpr int kSlabs = 4;                /* slabs in the ring */
+constexpr int kSegment = kChain / kSlab; /* slabs of a segment */
+static_assert(kChain % kSlab == 0, "a segment is whole slabs");
 
 /* Threads of a warp along the rows and columns of C. */
 constexpr int kLanesM = 4, kLanesN = 8;
 static_assert(kLanesM * kLanesN == 32, "a warp is 32 threads");
 
-/* Elements of C per thread, and per warp. */
-constexpr int kThreadM = 8, kThreadN = 8;
-constexpr int kWarpM = kLanesM * kThreadM, kWarpN = kLanesN * kThreadN;
-static_assert(kThreadM % kGroup == 0 && kThreadN % kGroup == 0, "fragments are float4");
-
 /*
- * A tile: warps along m, n and the steps of a slab. A thread multiplies its elements in zigzag,
- * Abreast columns at a time, so that an FMA mostly shares one of its two operands with the FMA
- * before. With these numbers the compiler's registers seldom collide in banks: in 10 to 20 % of the
- * FMA on sm_90a, instead of up to 60 %.
+ * A tile: warps along m and n, elements of C per thread along m and n, and blocks per
+ * multiprocessor that registers make room for. A thread multiplies its elements in zigzag, so that
+ * an FMA mostly shares one of its two operands with the FMA before.
  */
-template <int WarpsM, int WarpsN, int WarpsL, int Abreast>
+template <int WarpsM, int WarpsN, int ThreadM, int ThreadN, int Resident>
 struct ffma_tile {
-    static constexpr int kWarpsM = WarpsM, kWarpsN = WarpsN, kWarpsL = WarpsL, kAbreast = Abreast;
+    static constexpr int kThreads = 32 * WarpsM * WarpsN; /* per block */
+    static constexpr int kWarpsN = WarpsN, kThreadM = ThreadM, kThreadN = ThreadN;
+    static constexpr int kWarpM = kLanesM * ThreadM, kWarpN = kLanesN * ThreadN;
     static constexpr int kM = WarpsM * kWarpM, kN = WarpsN * kWarpN;
-    static constexpr int kSteps = kSlab / WarpsL; /* of a slab, for one warp */
+    static constexpr int kAhead = ThreadM * ThreadN > 16 ? 1 : 2; /* steps that are read ahead */
     static constexpr int kSlabFloats = kSlab * (kPitch<kM> + kPitch<kN>);
-    static constexpr int kRingFloats = kSlabs * kSlabFloats;
-    static_assert(32 * WarpsM * WarpsN * WarpsL == kThreads, "the warps are those of a block");
-    static_assert(kSteps % 2 == 0, "two fragment buffers take turns");
-    static_assert((WarpsL & (WarpsL - 1)) == 0 && WarpsL / 2 * kM * kN <= kRingFloats,
-                  "the sums of half the warps fit into the ring");
-    static_assert(kN * kPitch<kM> <= kRingFloats, "the tile fits into the ring");
+    static constexpr int kRingFloats = kSlabs * kSlabFloats, kTileFloats = kN * kPitch<kM>;
+    static constexpr int kSlabsFloats = kRingFloats + kSlabFloats; /* one more: the end of k */
+    static constexpr int kFloats = kSlabsFloats > kTileFloats ? kSlabsFloats : kTileFloats;
+    static constexpr int kResident = Resident;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 860
+    static constexpr int kLeastBlocks = 1; /* compiled for 7.5 or 8.0, two would spill */
+#else
+    static constexpr int kLeastBlocks = Resident;
+#endif
+    static_assert(ThreadM % kGroup == 0 && ThreadN % kGroup == 0, "fragments are float4");
 };
 
-using large_tile = ffma_tile<4, 2, 1, 1>;   /* 128 x 128 */
-using tallest_tile = ffma_tile<8, 1, 1, 1>; /* 256 x 64 */
-using widest_tile = ffma_tile<2, 4, 1, 1>;  /* 64 x 256 */
-using tall_tile = ffma_tile<4, 1, 2, 2>;    /* 128 x 64 */
-using wide_tile = ffma_tile<2, 2, 2, 2>;    /* 64 x 128 */
-using small_tile = ffma_tile<2, 1, 4, 1>;   /* 64 x 64 */
+using large_tile = ffma_tile<4, 2, 8, 8, 1>; /* 128 x 128 */
+using tall_tile = ffma_tile<4, 2, 8, 4, 2>;  /* 128 x 64 */
+using wide_tile = ffma_tile<4, 2, 4, 8, 2>;  /* 64 x 128 */
+using small_tile = ffma_tile<4, 2, 4, 4, 2>; /* 64 x 64 */
+using half_tile = ffma_tile<2, 2, 4, 4, 4>;  /* 32 x 64 */
+using least_tile = ffma_tile<2, 1, 4, 4, 6>; /* 32 x 32 */
 
 /* A thread's place in a tile. */
 template <class Tile>
 struct thread_place {
     static constexpr int kStrideM = kLanesM * kGroup, kStrideN = kLanesN * kGroup;
-    int i, j;           /* its first element of the tile; its groups are a stride apart */
-    int warp_l;         /* among the warps that share the steps of a slab */
-    int read_a, read_b; /* where it reads A and B in a slab */
+    int i, j; /* its first element of the tile; its groups are a stride apart */
 
     __device__ __forceinline__ thread_place()
     {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-        const int warp_n = warp % Tile::kWarpsN, warp_m = warp / Tile::kWarpsN % Tile::kWarpsM;
-        warp_l = warp / (Tile::kWarpsN * Tile::kWarpsM);
-        i = warp_m * kWarpM + lane_of_4(lane) * kGroup;
-        j = warp_n * kWarpN + lane_of_8(lane) * kGroup;
-        read_a = warp_l * Tile::kSteps * kPitch<Tile::kM> + i;
-        read_b = kSlab * kPitch<Tile::kM> + warp_l * Tile::kSteps * kPitch<Tile::kN> + j;
+        i = warp / Tile::kWarpsN * Tile::kWarpM + lane_of_4(lane) * kGroup;
+        j = warp % Tile::kWarpsN * Tile::kWarpN + lane_of_8(lane) * kGroup;
     }
 };
 
 /* The elements of C of a thread, [column][row]. */
-using thread_sums = float[kThreadN][kThreadM];
+template <class Tile>
+using thread_sums = float[Tile::kThreadN][Tile::kThreadM];
 
 /* ---- The blocks' shares ---- */
 
 /*
- * The blocks' shares: a tile of C each, or runs of slabs that may begin and end inside tiles.
+ * The blocks' shares: a tile of C each, or runs of segments that may begin and end inside tiles.
  */
 
 /*
- * Tiles in the order of the walk. Each of the first `whole` tiles has one block. The slabs of the
- * others are cut into runs of `share` (the last may be shorter), and each run has one block.
+ * Tiles in the order of the walk. Each of the first `whole` tiles has one block. The segments of
+ * the others are cut into runs of `share` (the last may be shorter), and each run has one block.
  */
 struct tile_shares {
     int tiles_m, tiles_n;
-    int slabs; /* of a tile */
+    int segments; /* of a tile */
     int whole;
     int share;
-    int64_t shared_slabs;
-    float *parts; /* of tiles, each column by column */
+    int64_t shared_segments;
+    float *parts; /* segments of shared tiles, in order; each column by column */
 };
 
 /* The first element of a tile. */
@@ -106,27 +96,31 @@ static __device__ __forceinline__ void find_tile(const tile_shares &shares, int 
     *j = (int64_t)tile_n * EdgeN;
 }
 
-/* The place of a part in shares.parts. In the order of the slabs either the tile or the run
- * advances from part to part: so each part has a number of its own. */
-static __device__ __forceinline__ int64_t part_of(int shared_tile, int run)
+/* Where the parts of a shared tile begin. */
+template <class Tile>
+static __device__ __forceinline__ float *parts_of(const tile_shares &shares, int tile)
 {
-    return (int64_t)shared_tile + run;
+    return shares.parts + (int64_t)(tile - shares.whole) * shares.segments * (Tile::kM * Tile::kN);
 }
 
-/* A block's work now: slabs of one tile; and the rest of its run. */
-struct slab_run {
-    int tile, first, last; /* slabs first to last - 1 of the tile */
-    int left = 0;          /* slabs of the run, from `first` on; 0: the block has a whole tile */
+/* A block's work now: segments of one tile; and the rest of its run. */
+struct segment_run {
+    int tile, first, last; /* segments first to last - 1 of the tile */
+    int left = 0;          /* segments of the run, from `first` on; 0: a whole tile */
 
-    __device__ __forceinline__ explicit slab_run(const tile_shares &shares)
-        : tile(blockIdx.x), first(0), last(shares.slabs)
+    __device__ __forceinline__ explicit segment_run(const tile_shares &shares)
+        : tile(blockIdx.x), first(0), last(shares.segments)
     {
         if (tile < shares.whole) return;
         const int64_t begin = (int64_t)(tile - shares.whole) * shares.share;
-        left = (int)min((int64_t)shares.share, shares.shared_slabs - begin);
-        tile = shares.whole + (int)(begin / shares.slabs);
-        first = (int)(begin % shares.slabs);
-        last = min(first + left, shares.slabs);
+        left = (int)min((int64_t)shares.share, shares.shared_segments - begin);
+        tile = shares.whole + (int)(begin / shares.segments);
+        first = (int)(begin % shares.segments);
+        last = min(first + left, shares.segments);
+    }
+    __device__ __forceinline__ bool is_part(const tile_shares &shares) const
+    {
+        return last - first < shares.segments;
     }
     __device__ __forceinline__ bool ends() const { return left <= last - first; }
     /* Goes on to the next tile; false: there is none. */
@@ -136,7 +130,7 @@ struct slab_run {
         if (left <= 0) return false;
         tile++;
         first = 0;
-        last = min(left, shares.slabs);
+        last = min(left, shares.segments);
         return true;
     }
 };
