@@ -104,6 +104,7 @@ typedef struct duo_call {
     bool transa, transb;
     int64_t m, n, k; /* reductions: only n; m = 1, k = 0 */
     duo_part_order part;
+    bool ordered; /* sums shall have the documented order (product_order.h): DUO_MATH_IEEE */
     float alpha, beta;
     duo_operand operand[DUO_OPERANDS]; /* in a batch, of the first product */
     duo_batch *batch;                  /* the products of a batch; NULL: one product */

@@ -22,6 +22,7 @@ static duo_conditions conditions_of(const duo_policy *policy, duo_execution *e)
 {
     duo_context *const ctx = e->ctx;
     duo_conditions conditions = duo_policy_conditions(policy, &ctx->resources);
+    e->call->ordered = policy->math == DUO_MATH_IEEE;
     conditions.recorded = e->conditions.recorded;
     if (conditions.recorded) conditions.path = DUO_PATH_GPU; /* the context's is ignored */
     if (!policy->adapt) return conditions;
