@@ -27,7 +27,6 @@ extern "C" {
     X(SGEMM, GPU, TF32, sgemm_gpu_fp16x1)                                                          \
     X(SGEMM, GPU, FLOAT32, sgemm_gpu_skinny)                                                       \
     X(SGEMM, GPU, FLOAT32, sgemm_gpu_rank_k)                                                       \
-    X(SGEMM, GPU, FLOAT32, sgemm_gpu_gemv)                                                         \
     X(SGEMM, GPU, ACCURATE, sgemm_gpu_mma)                                                         \
     X(SGEMM, CPU, FLOAT32, sgemm_cpu_ffma)                                                         \
     X(SGEMM, CPU, ACCURATE, sgemm_cpu_openblas)                                                    \

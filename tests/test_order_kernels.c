@@ -1,7 +1,7 @@
 /*
  * test_order_kernels.c - kernels of the GPU that sum in the documented order give its bits, for any
- * shape, storage and alignment. sgemm_gpu_naive has it for every product; the others of the list
- * for those that are no vector products.
+ * shape, storage and alignment. sgemm_gpu_naive and sgemm_gpu_skinny have it for every product; the
+ * others of the list for those that are no vector products.
  */
 #include <stdio.h>
 
@@ -13,11 +13,12 @@
 #include "support/run_algorithm.h"
 
 static const duo_algorithm_id kInOrder[] = {DUO_sgemm_gpu_naive, DUO_sgemm_gpu_tiled,
-                                            DUO_sgemm_gpu_ffma, DUO_sgemm_gpu_rank_k};
+                                            DUO_sgemm_gpu_ffma, DUO_sgemm_gpu_rank_k,
+                                            DUO_sgemm_gpu_skinny};
 
 static bool has_order(duo_algorithm_id id, const duo_call *call)
 {
-    if (id == DUO_sgemm_gpu_naive) return true;
+    if (id == DUO_sgemm_gpu_naive || id == DUO_sgemm_gpu_skinny) return true;
     for (size_t i = 0; i < sizeof kInOrder / sizeof kInOrder[0]; i++)
         if (kInOrder[i] == id) return !duo_product_is_vector(call->m, call->n, call->k);
     return false;
@@ -34,6 +35,26 @@ static test_problem random_problem(test_rng *rng, int kind)
     p.alpha = alphas[test_between(rng, 0, 2)];
     p.beta = betas[test_between(rng, 0, 2)];
     p.data = DATA_NORMAL;
+    return p;
+}
+
+/* Few columns or rows, and a C that is small both ways: all tiles of sgemm_gpu_skinny, blocks with
+ * one team and with several, one range of k and many. */
+static test_problem thin_problem(test_rng *rng, int kind)
+{
+    static const int64_t most_rows[] = {3000, 300, 60, 9}, most_k[] = {3000, 600, 20000, 100000};
+    static const int64_t most_columns[] = {1, 4, 8, 16, 24, 32, 48, 60};
+    test_problem p = random_problem(rng, kind);
+    const bool deep = kind % 4 > 1;
+    int64_t rows = test_between(rng, 1, most_rows[kind % 4]);
+    int64_t columns = test_between(rng, 1, most_columns[kind / 4 % 8]);
+    if (deep && columns > 9) columns = 9 + columns % 7;
+    const bool swapped = test_between(rng, 0, 1) == 1;
+    p.k = test_between(rng, kind % 4 == 3 ? 20000 : 1, most_k[kind % 4]);
+    while (rows > 1 && rows * columns * p.k > 4000000) rows = (rows + 1) / 2; /* for the oracle */
+    p.m = swapped ? columns : rows;
+    p.n = swapped ? rows : columns;
+    if (test_between(rng, 0, 1) == 1) p.extra_a = p.extra_b = p.offset = 0;
     return p;
 }
 
@@ -59,6 +80,7 @@ static int check(const duo_algorithm *algorithm, const test_problem *p, test_ope
                                a->address, a->ld, b->address, b->ld, p->beta, *x, i, j);
         }
     call.operand[DUO_C].address = c.data;
+    call.ordered = true;
     CHECK_STATUS(DUO_OK, test_run_algorithm(algorithm, &call, p->offset, false));
     CHECK(test_array_equal(&c, &expected), "other bits");
     test_array_free(&c);
@@ -85,6 +107,26 @@ static void kernels(void)
     }
 }
 
-static const test_entry tests[] = {{"kernels", kernels}, {NULL, NULL}};
+static void thin(void)
+{
+    test_rng rng = test_rng_for("order/thin");
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
+    for (int r = 0; r < count; r++) {
+        if (algorithms[r]->id != DUO_sgemm_gpu_skinny) continue;
+        int compared = 0;
+        for (int i = 0; i < test_amount(64, 320, 4000); i++) {
+            const test_problem p = thin_problem(&rng, i);
+            test_problem_name(&p, "order thin", algorithms[r]->name);
+            test_operands o = test_operands_make(&p, &rng);
+            if (i % 7 == 0) make_tiny(&o);
+            compared += check(algorithms[r], &p, &o);
+            test_operands_free(&o);
+        }
+        printf("%-20s %d thin products\n", algorithms[r]->name, compared);
+    }
+}
+
+static const test_entry tests[] = {{"kernels", kernels}, {"thin", thin}, {NULL, NULL}};
 
 int main(int argc, char **argv) { return test_main(argc, argv, "order_kernels", tests); }

@@ -22,7 +22,7 @@ says out 'in use +(built-in|/)'
 # explain: every algorithm, one winner
 expect 0 explain sgemm 4096 4096 4096 --resident a,b --transpose nt
 for algorithm in sgemm_gpu_naive sgemm_gpu_tiled sgemm_gpu_ffma sgemm_gpu_skinny sgemm_gpu_rank_k \
-    sgemm_gpu_gemv sgemm_cpu_openblas sgemm_cpu_ffma; do
+    sgemm_cpu_openblas sgemm_cpu_ffma; do
     says out "$algorithm"
 done
 says out '<-'

@@ -16,8 +16,7 @@ static bool whole(const duo_profile *p)
     for (int id = 0; id < DUO_ALGORITHMS; id++) {
         const bool float64 =
             strstr(duo_algorithm_name((duo_algorithm_id)id), "cpu_float64") != NULL;
-        const bool cubes = id != DUO_sgemm_gpu_gemv; /* does it accept cubes? */
-        ok = ok && (p->curve[id].count > 0 || float64 || !cubes);
+        ok = ok && (p->curve[id].count > 0 || float64);
     }
     return ok;
 }

@@ -5,11 +5,10 @@
 #ifndef DUO_SKINNY_PRODUCT_CUH
 #define DUO_SKINNY_PRODUCT_CUH
 
-#include "gpu/add_ranges.cuh"
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
 #include "gpu/sgemm.cuh"
-#include "gpu/skinny/plan.cuh"
+#include "gpu/skinny/plan.h"
 #include "gpu/skinny/tile.cuh"
 
 /* ---- The problem, and the parts of a block and a thread ---- */
@@ -17,250 +16,156 @@
 struct skinny_problem {
     const float *x, *y;
     float *c;
-    skinny_size size;
-    int64_t ldx, ldy;
+    int64_t rows, columns, k, ldx, ldy;
+    bool y_along_k;                /* neighbours in memory are neighbours in k */
+    bool wide_x;                   /* 16-byte copies of X are aligned */
     int64_t row_step, column_step; /* of C */
     int row_tiles, column_tiles, ranges;
-    int64_t range;     /* of k, per block */
-    float *partial;    /* with several ranges: C of each, packed; or their slots, tile by tile */
-    unsigned *tickets; /* for the slots (add_ranges.cuh). NULL: a second kernel adds */
-    bool wide_x;       /* 16-byte copies of X are aligned */
+    int segment;             /* steps of k */
+    int64_t segments, range; /* of k; of a block's range: a multiple of its teams, if k is cut */
+    bool ordered;            /* sums of segments are added one after the other */
+    float *slots;            /* with several ranges: `slots_of_tile` for each tile */
+    int slots_of_tile;
+    unsigned *tickets; /* for the tiles. NULL: a second kernel adds the slots */
     float alpha, beta;
 };
 
-/* The ring's memory after the last slab: halves of the block's sums, then the tile of C. */
-template <class Tile>
-struct sums {
-    static constexpr int kPitch = Tile::kRows + 1; /* no bank conflicts in either direction */
-    union {
-        float half[Tile::kWarpsK > 1 ? Tile::kWarpsK / 2 : 1][Tile::kSums][Tile::kWarpsM][32];
-        float tile[Tile::kColumns][kPitch];
-        float scratch[kThreads];
-    };
-};
-
-template <class Tile, bool AlongK>
-constexpr size_t kSharedBytes = sizeof(slabs<Tile, AlongK>) > sizeof(sums<Tile>)
-                                    ? sizeof(slabs<Tile, AlongK>)
-                                    : sizeof(sums<Tile>);
-
 /* Where a block works: a tile of C, or of its transpose, and a range of k. */
 struct skinny_block {
-    int64_t first_row, first_column, rows_left, columns_left, range;
-    int64_t steps; /* of k */
+    int64_t first_row, first_column, rows_left, columns_left;
+    int tile, range;
 
     template <class Tile>
     static __device__ __forceinline__ skinny_block of(const skinny_problem &p)
     {
         skinny_block b;
-        const int column_tile = blockIdx.x % p.column_tiles;
-        const int rest = blockIdx.x / p.column_tiles;
-        b.first_row = (int64_t)(rest % p.row_tiles) * Tile::kRows;
-        b.range = rest / p.row_tiles;
-        b.first_column = (int64_t)column_tile * Tile::kColumns;
-        b.rows_left = p.size.rows - b.first_row;
-        b.columns_left = p.size.columns - b.first_column;
-        b.steps = p.size.k - b.range * p.range < p.range ? p.size.k - b.range * p.range : p.range;
+        const int tiles = p.row_tiles * p.column_tiles;
+        b.tile = blockIdx.x % tiles;
+        b.range = blockIdx.x / tiles;
+        b.first_row = (int64_t)(b.tile / p.column_tiles) * Tile::kRows;
+        b.first_column = (int64_t)(b.tile % p.column_tiles) * Tile::kColumns;
+        b.rows_left = p.rows - b.first_row;
+        b.columns_left = p.columns - b.first_column;
         return b;
     }
 };
 
-/* A thread's place in its block, by lanes and warps (skinny/tile.cuh). */
+/* A thread's place in its block, by teams, warps and lanes (skinny/tile.cuh). */
 template <class Tile>
 struct skinny_place {
-    int lane, warp_m, warp_k, lane_k, lane_n, lane_m;
+    int team, thread, warp, chain, lane_n, lane_m;
 
     __device__ __forceinline__ skinny_place()
     {
-        const int warp = threadIdx.x / 32;
-        lane = threadIdx.x % 32;
-        warp_m = warp % Tile::kWarpsM;
-        warp_k = warp / Tile::kWarpsM;
-        lane_k = lane % Tile::kLanesK;
-        const int lane_mn = lane / Tile::kLanesK;
-        lane_n = column_lane<Tile::kLanesN>(lane_mn);
-        lane_m = row_lane<Tile::kLanesN>(lane_mn);
+        team = threadIdx.x / Tile::kThreads;
+        thread = threadIdx.x % Tile::kThreads;
+        warp = thread / 32;
+        chain = thread % Tile::kChains;
+        const int lane = thread % 32 / Tile::kChains;
+        lane_n = column_lane<Tile::kLanesN>(lane);
+        lane_m = row_lane<Tile::kLanesN>(lane);
     }
 };
 
-/* ---- The kernel that multiplies ---- */
+/* An element of a tile. Neighbours in C have neighbouring numbers. */
+struct skinny_element {
+    int row, column;
 
-/* Registers are limited for no more blocks than fit. */
-#ifdef __CUDA_ARCH__
-constexpr int kCapability = __CUDA_ARCH__ / 10;
-#else
-constexpr int kCapability = 90; /* any */
-#endif
-template <class Tile, bool AlongK>
-constexpr int kFit = blocks_that_fit(kSharedBytes<Tile, AlongK>, Tile::kResident, kCapability);
-template <class Tile, bool AlongK>
-constexpr int kBlocks = kFit<Tile, AlongK> > 0 ? kFit<Tile, AlongK> : 1;
+    template <class Tile>
+    static __device__ __forceinline__ skinny_element of(const skinny_problem &p, int e)
+    {
+        return p.row_step == 1 ? skinny_element{e % Tile::kRows, e / Tile::kRows}
+                               : skinny_element{e / Tile::kColumns, e % Tile::kColumns};
+    }
+};
+
+/* All threads of the team have written to its part of shared memory, and read from it. */
+template <class Tile>
+static __device__ __forceinline__ void wait_for_team(int team)
+{
+    if constexpr (Tile::kWarps == 1)
+        __syncwarp();
+    else
+        asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(Tile::kThreads) : "memory");
+}
+
+/* ---- The kernel that multiplies ---- */
 
 /* The elements of C of a thread. */
 template <class Tile>
 using skinny_sums = float[Tile::kThreadRows][Tile::kThreadColumns];
 
-/* Adds the sums of lanes and warps that shared the steps, into after.tile. */
-template <class Tile, bool AlongK>
-static __device__ __forceinline__ void add_block(sums<Tile> &after, skinny_sums<Tile> &sum,
-                                                 const skinny_place<Tile> &me)
-{
-    constexpr int kThreadColumns = Tile::kThreadColumns;
-#pragma unroll
-    for (int distance = Tile::kLanesK / 2; distance > 0; distance /= 2)
-#pragma unroll
-        for (int r = 0; r < Tile::kThreadRows; r++)
-#pragma unroll
-            for (int j = 0; j < kThreadColumns; j++)
-                sum[r][j] += __shfl_xor_sync(0xffffffffu, sum[r][j], distance);
-#pragma unroll
-    for (int half = Tile::kWarpsK / 2; half > 0; half /= 2) {
-        if (me.warp_k >= half && me.warp_k < 2 * half)
-#pragma unroll
-            for (int e = 0; e < Tile::kSums; e++)
-                after.half[me.warp_k - half][e][me.warp_m][me.lane] =
-                    sum[e / kThreadColumns][e % kThreadColumns];
-        __syncthreads();
-        if (me.warp_k < half)
-#pragma unroll
-            for (int e = 0; e < Tile::kSums; e++)
-                sum[e / kThreadColumns][e % kThreadColumns] +=
-                    after.half[me.warp_k][e][me.warp_m][me.lane];
-        __syncthreads();
-    }
-    if (me.warp_k == 0 && me.lane_k == 0)
-#pragma unroll
-        for (int r = 0; r < Tile::kThreadRows; r++)
-#pragma unroll
-            for (int j = 0; j < kThreadColumns; j++)
-                after.tile[me.lane_n * kThreadColumns + j]
-                          [row_of<Tile, AlongK>(me.warp_m, me.lane_m, r)] = sum[r][j];
-    __syncthreads();
-}
-
-/* The block's part of C begins its way to the L2 cache. */
+/* The thread's sums over a segment. */
 template <class Tile>
-static __device__ __forceinline__ void prefetch_block(const skinny_problem &p,
-                                                      const skinny_block &block)
+static __device__ __forceinline__ void
+sum_segment(skinny_sums<Tile> &sum, const skinny_problem &p, const skinny_block &block,
+            const skinny_place<Tile> &me, slabs<Tile> &ring, int64_t segment)
 {
-    const float *const c =
-        p.c + (block.first_row * p.row_step + block.first_column * p.column_step);
-    if (p.row_step == 1)
-        prefetch_tile<Tile::kRows, Tile::kColumns, kThreads>(c, p.column_step, block.rows_left,
-                                                             block.columns_left, threadIdx.x);
-    else
-        prefetch_tile<Tile::kColumns, Tile::kRows, kThreads>(c, p.row_step, block.columns_left,
-                                                             block.rows_left, threadIdx.x);
-}
-
-/* True for the last block of the tile, with the sums over all ranges of k in after.tile. */
-template <class Tile>
-static __device__ __forceinline__ bool is_whole(const skinny_problem &p, sums<Tile> &after)
-{
-    constexpr int kElements = Tile::kRows * Tile::kColumns;
-    const int tiles = p.row_tiles * p.column_tiles, tile = blockIdx.x % tiles;
-    const bool down = p.row_step == 1; /* the order of store_block */
-    auto element = [&](int e) -> float & {
-        return down ? after.tile[e / Tile::kRows][e % Tile::kRows]
-                    : after.tile[e % Tile::kColumns][e / Tile::kColumns];
-    };
-    return add_tile_ranges<kThreads, kElements>(p.partial + (int64_t)tile * p.ranges * kElements,
-                                                p.tickets + tile, blockIdx.x / tiles, p.ranges,
-                                                after.scratch, element);
-}
-
-/* Stores after.tile to C, or to the sums of its range. */
-template <class Tile>
-static __device__ __forceinline__ void store_block(const skinny_problem &p,
-                                                   const skinny_block &block, sums<Tile> &after)
-{
-    const bool in_workspace = p.ranges > 1 && p.tickets == nullptr;
-    if (p.ranges > 1 && !in_workspace && !is_whole<Tile>(p, after)) return;
-    const bool down = p.row_step == 1; /* neighbours in C are neighbours in its rows */
-    auto for_each = [&](auto &&act) {
-#pragma unroll 1
-        for (int e = threadIdx.x; e < Tile::kRows * Tile::kColumns; e += kThreads) {
-            const int row = down ? e % Tile::kRows : e / Tile::kColumns;
-            const int column = down ? e / Tile::kRows : e % Tile::kColumns;
-            if (row < block.rows_left && column < block.columns_left)
-                act(after.tile[column][row], block.first_row + row, block.first_column + column);
-        }
-    };
-    auto update = [&](float value, int64_t row, int64_t column) {
-        float *const c = p.c + (row * p.row_step + column * p.column_step);
-        *c = blend(p.alpha, value, p.beta, p.beta == 0.0f ? 0.0f : *c);
-    };
-    if (!in_workspace) {
-        for_each(update);
-        return;
-    }
-    const int64_t elements = p.size.rows * p.size.columns;
-    auto packed = [&](int64_t row, int64_t column) {
-        return down ? row + column * p.size.rows : column + row * p.size.columns;
-    };
-    for_each([&](float value, int64_t row, int64_t column) {
-        p.partial[block.range * elements + packed(row, column)] = value;
-    });
-}
-
-template <class Tile, bool AlongK>
-static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
-    sgemm_skinny(skinny_problem p)
-{
+    constexpr bool kAlongK = Tile::kAlongK;
     constexpr int kSlab = Tile::kSlab, kSlabs = Tile::kSlabs;
     constexpr int kThreadColumns = Tile::kThreadColumns;
-    constexpr int kAtOnce = AlongK && Tile::kLanesK == 1 ? kGroup : 1; /* steps */
-    extern __shared__ __align__(16) char shared[];
-    auto &ring = *reinterpret_cast<slabs<Tile, AlongK> *>(shared);
-    auto &after = *reinterpret_cast<sums<Tile> *>(shared);
-    const skinny_block block = skinny_block::of<Tile>(p);
-    if (p.beta != 0.0f && p.ranges == 1) prefetch_block<Tile>(p, block);
+    constexpr int kAtOnce = kAlongK && Tile::kChains == 1 ? kGroup : 1; /* steps */
+    constexpr int kPitchE = kAlongK ? kPitchX<Tile> : 1;
+    constexpr int kPitchL = kAlongK ? 1 : kPitchX<Tile>;
+    using wide_x = skinny_loader<Tile::kRows, kSlab, Tile::kThreads, kPitchE, kPitchL, kAlongK, 4>;
+    using narrow_x =
+        skinny_loader<Tile::kRows, kSlab, Tile::kThreads, kPitchE, kPitchL, kAlongK, 1>;
+    using y_along_k =
+        skinny_loader<Tile::kColumnsCopied, kSlab, Tile::kThreads, 1, kPitchY<Tile>, true, 1>;
+    using y_along_columns =
+        skinny_loader<Tile::kColumnsCopied, kSlab, Tile::kThreads, 1, kPitchY<Tile>, false, 1>;
 
-    /* Steps of this range not yet multiplied, and not yet loaded. All ranges but the last are whole
-     * slabs, so a step past the end of a range is past the end of the matrix. */
-    int64_t to_multiply = block.steps, to_load = block.steps;
+    const int64_t first = segment * p.segment, to_end = p.k - first;
+    int to_load = to_end < p.segment ? to_end > 0 ? (int)to_end : 0 : p.segment;
+    int to_multiply = to_load;
     const bool whole_groups =
         block.rows_left >= Tile::kRows ? Tile::kRows % kGroup == 0 : block.rows_left % kGroup == 0;
-    const bool wide_x = p.wide_x && (AlongK || whole_groups);
-    skinny_loader<Tile::kRows, kSlab> x_loader(p.x, p.ldx, AlongK, wide_x ? kGroup : 1,
-                                               block.first_row, p.size.rows, block.range * p.range,
-                                               AlongK ? kPitchX<Tile, AlongK> : 1,
-                                               AlongK ? 1 : kPitchX<Tile, AlongK>);
-    const int64_t end_column =
-        block.columns_left < Tile::kColumns ? p.size.columns : block.first_column + Tile::kColumns;
-    skinny_loader<Tile::kColumnsCopied, kSlab> y_loader(p.y, p.ldy, p.size.y_along_k, 1,
-                                                        block.first_column, end_column,
-                                                        block.range * p.range, 1, kPitchY<Tile>);
+    const bool wide = p.wide_x && (kAlongK || whole_groups);
+    const float *const x_first =
+        p.x + (kAlongK ? block.first_row * p.ldx + first : block.first_row + first * p.ldx);
+    skinny_parts of_x = wide ? wide_x::begin(x_first, p.ldx, block.rows_left, me.thread)
+                             : narrow_x::begin(x_first, p.ldx, block.rows_left, me.thread);
+    const float *const y_first = p.y + (p.y_along_k ? block.first_column * p.ldy + first
+                                                    : block.first_column + first * p.ldy);
+    const int64_t columns_left = min(block.columns_left, (int64_t)Tile::kColumns);
+    skinny_parts of_y = p.y_along_k
+                            ? y_along_k::begin(y_first, p.ldy, columns_left, me.thread)
+                            : y_along_columns::begin(y_first, p.ldy, columns_left, me.thread);
+    const auto shared_x = (shared_address)__cvta_generic_to_shared(ring.x[0]);
     auto load_next = [&](int slot) {
         if (to_load > 0) {
-            if (wide_x)
-                x_loader.template load<kGroup>(ring.x[slot], to_load);
+            const shared_address x = shared_x + slot * (int)sizeof ring.x[0];
+            const shared_address y = shared_x + (int)sizeof ring.x + slot * (int)sizeof ring.y[0];
+            if (wide)
+                wide_x::load(of_x, p.ldx, x, to_load, kFillA);
             else
-                x_loader.template load<1>(ring.x[slot], to_load);
-            y_loader.template load<1>(ring.y[slot], to_load);
+                narrow_x::load(of_x, p.ldx, x, to_load, kFillA);
+            if (p.y_along_k)
+                y_along_k::load(of_y, p.ldy, y, to_load, kFillB);
+            else
+                y_along_columns::load(of_y, p.ldy, y, to_load, kFillB);
             to_load -= kSlab;
         }
         __pipeline_commit(); /* also an empty one: a wait counts commits */
     };
 
-    const skinny_place<Tile> me;
-    skinny_sums<Tile> sum = {};
-    wait_for_kernels_ahead();
 #pragma unroll 1
     for (int slot = 0; slot < kSlabs - 1; slot++) load_next(slot);
     int slot = 0, freed = kSlabs - 1; /* the slot being multiplied; the one before it */
+#pragma unroll 1
     for (; to_multiply > 0; to_multiply -= kSlab) {
         __pipeline_wait_prior(kSlabs - 2);
-        __syncthreads();
+        wait_for_team<Tile>(me.team);
         load_next(freed);
 
-        /* A thread's share of the slab. In a function of its own it spills on sm_100. */
         const float *const y_row = &ring.y[slot][me.lane_n * kThreadColumns];
-#pragma unroll(Tile::kLanesK == 1 ? 4 : 2)
-        for (int step = 0; step < Tile::kSteps; step += kAtOnce) {
-            const int l = (me.warp_k * Tile::kSteps + step) * Tile::kLanesK + me.lane_k;
+        constexpr int kSteps = kSlab / Tile::kChains; /* of the thread's chain */
+        constexpr int kUnroll = kAtOnce > 1 ? 4 : Tile::kSums <= 4 ? 16 : Tile::kSums <= 16 ? 8 : 4;
+#pragma unroll(kUnroll)
+        for (int step = 0; step < kSteps; step += kAtOnce) {
+            const int l = step * Tile::kChains + me.chain;
             float xs[kAtOnce][Tile::kThreadRows];
-            read_x<Tile, AlongK, kAtOnce>(xs, ring.x[slot], me.warp_m, me.lane_m, l);
+            read_x<Tile, kAtOnce>(xs, ring.x[slot], me.warp, me.lane_m, l);
 #pragma unroll
             for (int q = 0; q < kAtOnce; q++) {
                 float ys[kThreadColumns];
@@ -275,70 +180,195 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
         freed = slot;
         slot = slot + 1 == kSlabs ? 0 : slot + 1;
     }
-    let_next_kernel_start();
     __pipeline_wait_prior(0);
-    __syncthreads(); /* from here on the ring's memory holds sums */
-    add_block<Tile, AlongK>(after, sum, me);
-    store_block<Tile>(p, block, after);
+    wait_for_team<Tile>(me.team); /* from here on the ring's memory may hold sums */
+
+#pragma unroll
+    for (int distance = Tile::kChains / 2; distance > 0; distance /= 2)
+#pragma unroll
+        for (int r = 0; r < Tile::kThreadRows; r++)
+#pragma unroll
+            for (int j = 0; j < kThreadColumns; j++)
+                sum[r][j] += __shfl_xor_sync(0xffffffffu, sum[r][j], distance);
 }
 
-/* ---- The kernel that adds ranges ---- */
-
-/*
- * A second kernel: C from the sums over many ranges of k in the workspace.
- *
- * Threads   256 per block; several of them share the ranges of an element if elements are few
- * Order     a thread's ranges in their order, then shares by halving: the same bits on every run
- */
-
-constexpr int kSumThreads = 256;
-constexpr int kMostShares = 32, kLeastRanges = 4; /* per element; per thread */
-constexpr int kBusyThreads = 1024; /* per multiprocessor: with this many no sharing is needed */
-
-struct partial_sums {
-    const float *partial; /* ranges times m x n, packed */
-    float *c;
-    int64_t m, elements, ldc;
-    int ranges, shares; /* shares: threads per element, a power of two */
-    float alpha, beta;
-};
-
-static __global__ void __launch_bounds__(kSumThreads) sum_ranges(partial_sums p)
+/* The block's part of C begins its way to the L2 cache. */
+template <class Tile>
+static __device__ __forceinline__ void prefetch_block(const skinny_problem &p,
+                                                      const skinny_block &block, int thread)
 {
-    __shared__ float shared[kSumThreads];
-    const int per_block = kSumThreads / p.shares;
-    const int share = threadIdx.x / per_block;
-    const int64_t e = (int64_t)blockIdx.x * per_block + threadIdx.x % per_block;
-    float sum = 0.0f;
-    wait_for_kernels_ahead();
-    let_next_kernel_start();
-    if (e < p.elements) {
-#pragma unroll 8
-        for (int range = share; range < p.ranges; range += p.shares)
-            sum += __ldcg(p.partial + range * p.elements + e);
-    }
-    for (int half = p.shares / 2; half > 0; half /= 2) {
-        shared[threadIdx.x] = sum;
-        __syncthreads();
-        if (share < half) sum += shared[threadIdx.x + half * per_block];
-        __syncthreads();
-    }
-    if (share > 0 || e >= p.elements) return;
-    float *const c = p.c + (e % p.m + e / p.m * p.ldc);
+    const float *const c =
+        p.c + (block.first_row * p.row_step + block.first_column * p.column_step);
+    if (p.row_step == 1)
+        prefetch_tile<Tile::kRows, Tile::kColumns, Tile::kThreads>(
+            c, p.column_step, block.rows_left, block.columns_left, thread);
+    else
+        prefetch_tile<Tile::kColumns, Tile::kRows, Tile::kThreads>(
+            c, p.row_step, block.columns_left, block.rows_left, thread);
+}
+
+/* Stores an element of C, if it is inside. */
+static __device__ __forceinline__ void store_element(const skinny_problem &p, int64_t row,
+                                                     int64_t column, float sum)
+{
+    if (row >= p.rows || column >= p.columns) return;
+    float *const c = p.c + (row * p.row_step + column * p.column_step);
     *c = blend(p.alpha, sum, p.beta, p.beta == 0.0f ? 0.0f : *c);
 }
 
-/* Queues it behind the kernel that has left `ranges` times m x n sums. */
-static cudaError_t queue_sum_ranges(const sgemm_problem &p, const float *partial, int ranges,
-                                    const duo_launch *how)
+/*
+ * Adds the slots of a tile, one after the other, and stores C. A part of all slots is brought into
+ * shared memory by all threads at once: so the additions wait for no loads.
+ */
+template <class Tile>
+static __device__ __forceinline__ void add_slots(const skinny_problem &p, const skinny_block &block,
+                                                 const float *slot, float *stage, int room,
+                                                 float (&total)[Tile::kColumns][Tile::kPitch])
 {
-    partial_sums s = {partial, p.c, p.m, p.m * p.n, p.ldc, ranges, 1, p.alpha, p.beta};
-    while (s.shares < kMostShares && s.ranges > kLeastRanges * s.shares &&
-           s.elements * s.shares < (int64_t)how->multiprocessors * kBusyThreads)
-        s.shares *= 2;
-    const int64_t per_block = kSumThreads / s.shares;
-    return queue_kernel_behind(sum_ranges, (unsigned)((s.elements + per_block - 1) / per_block),
-                               kSumThreads, 0, how, s);
+    constexpr int kElements = Tile::kRows * Tile::kColumns, kAtOnce = 8, kSlotsAtOnce = 16;
+    static_assert(kElements % kGroup == 0, "slots begin on 16 bytes");
+    const int slots = p.slots_of_tile, most = room / kElements;
+#pragma unroll 1
+    for (int first = 0; first < slots; first += most) {
+        const int now = min(slots - first, most), end = now * kElements / kGroup;
+        const float4 *const from = reinterpret_cast<const float4 *>(slot + first * kElements);
+#pragma unroll 1
+        for (int i = threadIdx.x; i < end; i += kAtOnce * blockDim.x) {
+            float4 v[kAtOnce];
+#pragma unroll
+            for (int q = 0; q < kAtOnce; q++)
+                if (i + q * blockDim.x < end) v[q] = __ldcg(from + i + q * blockDim.x);
+#pragma unroll
+            for (int q = 0; q < kAtOnce; q++)
+                if (i + q * blockDim.x < end)
+                    reinterpret_cast<float4 *>(stage)[i + q * blockDim.x] = v[q];
+        }
+        __syncthreads();
+#pragma unroll 1
+        for (int e = threadIdx.x; e < kElements; e += blockDim.x) {
+            const skinny_element at = skinny_element::of<Tile>(p, e);
+            float sum = first == 0 ? kNoSegment : total[at.column][at.row];
+#pragma unroll 1
+            for (int s = 0; s < now; s += kSlotsAtOnce) {
+                float v[kSlotsAtOnce];
+#pragma unroll
+                for (int q = 0; q < kSlotsAtOnce; q++)
+                    v[q] = s + q < now ? stage[(s + q) * kElements + e] : kNoSegment;
+#pragma unroll
+                for (int q = 0; q < kSlotsAtOnce; q++) sum += v[q];
+            }
+            if (first + now < slots)
+                total[at.column][at.row] = sum;
+            else
+                store_element(p, block.first_row + at.row, block.first_column + at.column, sum);
+        }
+        __syncthreads();
+    }
+}
+
+template <class Tile>
+static __global__ void __launch_bounds__(32 * DUO_SKINNY_WARPS, Tile::kWarps8)
+    sgemm_skinny(skinny_problem p)
+{
+    constexpr int kElements = Tile::kRows * Tile::kColumns;
+    extern __shared__ __align__(16) char shared[];
+    auto *const rings = reinterpret_cast<slabs<Tile> *>(shared);
+    const int teams = blockDim.x / Tile::kThreads;
+    auto &total = *reinterpret_cast<float(*)[Tile::kColumns][Tile::kPitch]>(rings + teams);
+    const skinny_block block = skinny_block::of<Tile>(p);
+    const skinny_place<Tile> me;
+    if (p.beta != 0.0f && p.ranges == 1 && me.team == 0) prefetch_block<Tile>(p, block, me.thread);
+    wait_for_kernels_ahead();
+
+    const int64_t first = block.range * p.range, end = min(first + p.range, p.segments);
+    float *const slots = p.slots + (int64_t)block.tile * p.slots_of_tile * kElements;
+#pragma unroll 1
+    for (int64_t turn = first;; turn += teams) { /* a team's segment of each turn */
+        skinny_sums<Tile> sum = {};
+        sum_segment<Tile>(sum, p, block, me, rings[me.team], turn + me.team);
+        const bool last = turn + teams >= end;
+        if (last) let_next_kernel_start();
+        if (me.chain == 0)
+#pragma unroll
+            for (int r = 0; r < Tile::kThreadRows; r++)
+#pragma unroll
+                for (int j = 0; j < Tile::kThreadColumns; j++)
+                    rings[me.team].sums[me.lane_n * Tile::kThreadColumns + j]
+                                       [row_of<Tile>(me.warp, me.lane_m, r)] = sum[r][j];
+        __syncthreads();
+        const int summed = last ? (int)(end - turn) : teams; /* 0 without any k */
+#pragma unroll 1
+        for (int e = threadIdx.x; e < kElements; e += blockDim.x) {
+            const skinny_element at = skinny_element::of<Tile>(p, e);
+            if (block.range > 0 && p.ordered) { /* a slot for each segment */
+                float *const slot = slots + (1 + turn - p.range) * kElements + e;
+                for (int team = 0; team < summed; team++)
+                    __stcg(slot + team * kElements, rings[team].sums[at.column][at.row]);
+                continue;
+            }
+            float t = rings[0].sums[at.column][at.row];
+            if (turn > first) t = total[at.column][at.row] + t;
+            for (int team = 1; team < summed; team++) t += rings[team].sums[at.column][at.row];
+            if (!last)
+                total[at.column][at.row] = t;
+            else if (p.ranges > 1)
+                __stcg(slots + block.range * kElements + e, t); /* 0 if ordered */
+            else
+                store_element(p, block.first_row + at.row, block.first_column + at.column, t);
+        }
+        if (last) break;
+        __syncthreads(); /* from here on the rings hold slabs again */
+    }
+    if (p.ranges == 1 || p.tickets == nullptr) return;
+    __syncthreads();
+    const bool latest = threadIdx.x == 0 && is_last(p.tickets + block.tile, p.ranges);
+    if (!__syncthreads_or(latest)) return;
+    const int room = (int)(teams * sizeof rings[0] / sizeof(float));
+    add_slots<Tile>(p, block, slots, reinterpret_cast<float *>(shared), room, total);
+}
+
+/* ---- The kernel that adds slots ---- */
+
+/*
+ * A second kernel: C from the slots of all tiles.
+ *
+ * Threads   256 per block, one for each element of a tile
+ * Order     product_order.h
+ */
+
+constexpr int kSumThreads = 256;
+
+struct skinny_tile_size {
+    int rows, columns;
+};
+
+static __global__ void __launch_bounds__(kSumThreads)
+    sum_slots(skinny_problem p, skinny_tile_size tile)
+{
+    constexpr int kAtOnce = 16;
+    const int elements = tile.rows * tile.columns;
+    const int64_t number = (int64_t)blockIdx.x * kSumThreads + threadIdx.x;
+    const int64_t t = number / elements;
+    const int e = (int)(number % elements);
+    wait_for_kernels_ahead();
+    let_next_kernel_start();
+    if (t >= (int64_t)p.row_tiles * p.column_tiles) return;
+    const int slots = p.slots_of_tile;
+    const float *slot = p.slots + (t * slots * elements + e);
+    float sum = kNoSegment;
+#pragma unroll 1
+    for (int s = 0; s < slots; s += kAtOnce, slot += kAtOnce * elements) {
+        float v[kAtOnce];
+#pragma unroll
+        for (int q = 0; q < kAtOnce; q++)
+            v[q] = s + q < slots ? __ldcg(slot + q * elements) : kNoSegment;
+#pragma unroll
+        for (int q = 0; q < kAtOnce; q++) sum += v[q];
+    }
+    const bool down = p.row_step == 1;
+    store_element(p, t / p.column_tiles * tile.rows + (down ? e % tile.rows : e / tile.columns),
+                  t % p.column_tiles * tile.columns + (down ? e / tile.rows : e % tile.columns),
+                  sum);
 }
 
 #endif

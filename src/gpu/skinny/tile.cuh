@@ -11,9 +11,9 @@
 #include <cuda_pipeline_primitives.h>
 #include <stdint.h>
 
+#include "gpu/sgemm.cuh"
+#include "gpu/skinny/plan.h"
 #include "gpu/slab.cuh"
-
-constexpr int kThreads = 256, kWarps = kThreads / 32;
 
 constexpr int power_of_two_from(int n)
 {
@@ -22,40 +22,46 @@ constexpr int power_of_two_from(int n)
     return power;
 }
 
-/*
- * A tile. A warp's lanes lie along rows, columns and k; a thread has Rows x Columns elements of C.
- * The block's warps lie along rows and k; each lane multiplies Steps of the l in a slab.
- */
-template <int Columns, int Rows, int LanesN, int LanesK, int WarpsM, int Steps, int Slabs,
-          int Resident>
+/* A line of DUO_SKINNY_TILE_LIST. */
+template <bool AlongK, int Columns, int Rows, int LanesN, int Chains, int Warps, int Slab,
+          int Slabs, int Warps8>
 struct skinny_tile {
-    static constexpr int kThreadRows = Rows, kThreadColumns = Columns;
-    static constexpr int kLanesK = LanesK, kLanesN = LanesN, kLanesM = 32 / (LanesN * LanesK);
+    static constexpr int kThreadRows = Rows, kThreadColumns = Columns, kSums = Rows * Columns;
+    static constexpr int kChains = Chains, kLanesN = LanesN, kLanesM = 32 / (LanesN * Chains);
     static constexpr int kColumns = Columns * LanesN, kWarpRows = kLanesM * Rows;
     static constexpr int kColumnsCopied = power_of_two_from(kColumns);
-    static constexpr int kWarpsM = WarpsM, kWarpsK = kWarps / WarpsM;
-    static constexpr int kRows = WarpsM * kWarpRows;
-    static constexpr int kSteps = Steps, kSlab = kWarpsK * LanesK * Steps;
-    static constexpr int kSlabs = Slabs;
-    static constexpr int kSums = Rows * Columns;
-    static constexpr int kResident = Resident; /* blocks per multiprocessor to make room for */
-    static constexpr int kUnderWay = Resident == 1 ? Slabs - 1 : 1; /* slabs of each, in the plan */
-    static_assert(LanesK > 1 || Steps % kGroup == 0, "X along k is read 4 steps at a time");
+    static constexpr int kRows = Warps * kWarpRows;
+    static constexpr int kWarps = Warps, kThreads = 32 * Warps;
+    static constexpr int kSlab = Slab, kSlabs = Slabs, kWarps8 = Warps8;
+    static constexpr bool kAlongK = AlongK;  /* of X */
+    static constexpr int kPitch = kRows + 1; /* of sums: no bank conflicts in either direction */
+    static constexpr int kFloats = kColumns * kPitch;
+    static_assert(Chains == 1 || Chains == DUO_CHAINS, "a segment's chains");
+    static_assert(kChain % kSlab == 0 && kSlab % (Chains * kGroup) == 0, "slabs of a segment");
+    static_assert(kSlabs >= 2 && DUO_SKINNY_WARPS % Warps == 0, "rings and teams");
 };
 
-/* A slab of X is kept as it lies in memory. Along k: each row of the tile with its l; 4 more floats
- * per row spread the rows over the banks. Else: each l with the tile's rows. */
-template <class Tile, bool AlongK>
-constexpr int kPitchX = AlongK ? Tile::kSlab + kGroup : Tile::kRows;
-template <class Tile, bool AlongK>
-constexpr int kFloatsX = (AlongK ? Tile::kRows : Tile::kSlab) * kPitchX<Tile, AlongK>;
+/*
+ * A slab of X is kept as it lies in memory. Along k: each row of the tile with its l. Else: each l
+ * with the tile's rows. More floats spread over the banks what lanes read together: 4 neighbours of
+ * several rows, or 8 neighbours for 8 chains.
+ */
+template <class Tile>
+constexpr int kPitchX = Tile::kAlongK ? Tile::kSlab + (Tile::kChains > 1 ? 2 * kGroup : kGroup)
+                                      : Tile::kRows + (Tile::kChains > 1 ? kGroup : 0);
+template <class Tile>
+constexpr int kFloatsX = (Tile::kAlongK ? Tile::kRows : Tile::kSlab) * kPitchX<Tile>;
 template <class Tile>
 constexpr int kPitchY = Tile::kColumns % kGroup == 0 ? Tile::kColumns + kGroup : Tile::kColumns;
 
-template <class Tile, bool AlongK>
-struct slabs {
-    __align__(16) float x[Tile::kSlabs][kFloatsX<Tile, AlongK>];
-    __align__(16) float y[Tile::kSlabs][Tile::kSlab * kPitchY<Tile>];
+/* A team's ring; at the end of its segment, its sums. */
+template <class Tile>
+union slabs {
+    struct {
+        __align__(16) float x[Tile::kSlabs][kFloatsX<Tile>];
+        __align__(16) float y[Tile::kSlabs][Tile::kSlab * kPitchY<Tile>];
+    };
+    float sums[Tile::kColumns][Tile::kPitch];
 };
 
 template <int Count>
@@ -66,24 +72,25 @@ struct __align__(Count * 4) floats
 
 /* The row of the tile that is a thread's r-th: rows go to lanes in turn, four neighbours at a time
  * or one. */
-template <class Tile, bool AlongK>
-static __device__ __forceinline__ int row_of(int warp_m, int lane_m, int r)
+template <class Tile>
+static __device__ __forceinline__ int row_of(int warp, int lane_m, int r)
 {
-    constexpr int kRun =
-        AlongK || Tile::kThreadRows < kGroup ? (AlongK ? 1 : Tile::kThreadRows) : kGroup;
-    return warp_m * Tile::kWarpRows + r / kRun * kRun * Tile::kLanesM + lane_m * kRun + r % kRun;
+    constexpr int kRun = Tile::kAlongK                ? 1
+                         : Tile::kThreadRows < kGroup ? Tile::kThreadRows
+                                                      : kGroup;
+    return warp * Tile::kWarpRows + r / kRun * kRun * Tile::kLanesM + lane_m * kRun + r % kRun;
 }
 
 /* X for a few steps: x[step][row]. */
-template <class Tile, bool AlongK, int Steps>
+template <class Tile, int Steps>
 static __device__ __forceinline__ void read_x(float (&x)[Steps][Tile::kThreadRows],
-                                              const float *slab, int warp_m, int lane_m, int l)
+                                              const float *slab, int warp, int lane_m, int l)
 {
-    constexpr int kPitch = kPitchX<Tile, AlongK>;
-    if (AlongK) {
+    constexpr int kPitch = kPitchX<Tile>;
+    if (Tile::kAlongK) {
 #pragma unroll
         for (int r = 0; r < Tile::kThreadRows; r++) {
-            const int at = row_of<Tile, AlongK>(warp_m, lane_m, r) * kPitch + l;
+            const int at = row_of<Tile>(warp, lane_m, r) * kPitch + l;
             const auto v = *reinterpret_cast<const floats<Steps> *>(slab + at);
 #pragma unroll
             for (int q = 0; q < Steps; q++) x[q][r] = v.v[q];
@@ -94,7 +101,7 @@ static __device__ __forceinline__ void read_x(float (&x)[Steps][Tile::kThreadRow
         for (int q = 0; q < Steps; q++)
 #pragma unroll
             for (int r = 0; r < Tile::kThreadRows; r += kRun) {
-                const int at = row_of<Tile, AlongK>(warp_m, lane_m, r) + (l + q) * kPitch;
+                const int at = row_of<Tile>(warp, lane_m, r) + (l + q) * kPitch;
                 const auto v = *reinterpret_cast<const floats<kRun> *>(slab + at);
 #pragma unroll
                 for (int i = 0; i < kRun; i++) x[q][r + i] = v.v[i];
@@ -121,103 +128,120 @@ static __device__ __forceinline__ void read_y(float (&y)[Columns], const float *
 template <int LanesN>
 static __device__ __forceinline__ int column_lane(int lane)
 {
-    return LanesN == 1 ? 0 : LanesN == 2 ? lane >> 1 & 1 : (lane >> 1 & 1) | (lane >> 2 & 2);
+    static_assert(LanesN == 1 || LanesN == 4 || LanesN == 8, "lanes along columns");
+    return LanesN == 1 ? 0 : LanesN == 4 ? lane_of_4(lane) : lane_of_8(lane);
 }
 template <int LanesN>
 static __device__ __forceinline__ int row_lane(int lane)
 {
-    if (LanesN == 1) return lane;
-    if (LanesN == 2) return (lane & 1) | (lane >> 1 & ~1);
-    return (lane & 1) | (lane >> 1 & 2) | (lane >> 2 & ~3);
+    return LanesN == 1 ? lane : LanesN == 4 ? lane_of_8(lane) : lane_of_4(lane);
 }
 
 /* ---- Loading an operand into shared memory, along either dimension ---- */
 
+/* An address in shared memory: 32 bits, to which the compiler adds constants for nothing. */
+using shared_address = unsigned;
+
+/* Starts a copy to shared memory; L2 gets the 256 bytes around. A slab has short runs of
+ * neighbours, and memory hands out long ones sooner. */
+template <int Width>
+static __device__ __forceinline__ void copy_async(shared_address to, const float *from)
+{
+#if __CUDA_ARCH__ >= 800
+    if constexpr (Width == kGroup)
+        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(to), "l"(from)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], 4;" ::"r"(to), "l"(from)
+                     : "memory");
+#else
+    using copied = floats<Width>;
+    *static_cast<copied *>(__cvta_shared_to_generic(to)) = *reinterpret_cast<const copied *>(from);
+#endif
+}
+
+/* Where a thread's parts of the next slab are. */
+struct skinny_parts {
+    const float *next;    /* the first one */
+    int first_e, first_l; /* its place in the slab */
+    int inside;           /* elements inside along the edge */
+};
+
 /*
- * Element (e, l), e along the edge of the tile, l along k. All threads of the block take part; each
- * copies parts of Width neighbours in memory, at equal distances in memory and in the slab.
- * Elements outside along k become zero, in both operands at the same l. Elements outside along the
- * edge stay undefined: they enter only sums outside C.
+ * Element (e, l), e along the edge of the tile, l along k. All threads of the team take part; each
+ * copies parts of Width neighbours in memory, at equal distances along either dimension. Elements
+ * outside along k become `fill`. Elements outside along the edge stay undefined: they enter only
+ * sums outside C. If single elements are turned from rows to columns, 8 threads copy 8 neighbours:
+ * their places fall into different banks.
  */
-template <int Edge, int Slab>
+template <int Edge, int Slab, int Threads, int PitchE, int PitchL, bool AlongK, int Width>
 struct skinny_loader {
-    static_assert(Edge <= kThreads && (Slab <= kThreads || Edge == 1), "parts at equal distances");
+    static constexpr int kRun = (AlongK ? Slab : Edge) / Width; /* parts that are neighbours */
+    static constexpr int kMost = AlongK && Width == 1 && Edge > 1 ? 8 : Threads;
+    static constexpr int kTogether = kRun < kMost ? kRun : kMost; /* threads along a run */
+    static constexpr int kEach = kRun / kTogether;                /* parts of a thread in a run */
+    static constexpr int kStepIn = kTogether * Width, kStepOut = Threads / kTogether;
+    static constexpr int kParts = Edge * Slab / Width / Threads;
+    static_assert(kEach * kTogether == kRun && kStepOut * kTogether == Threads, "equal distances");
+    static_assert(kParts * Threads * Width == Edge * Slab, "threads copy equally many");
 
-    const float *next;     /* this thread's first part of the next slab */
-    int64_t step, advance; /* elements from part to part, from slab to slab */
-    int place, step_place; /* in the slab */
-    int parts;             /* this thread's, those inside along the edge */
-    bool along_k;
-
-    /* Where a thread's parts are. Computed again when needed: registers are scarce. */
-    struct walk {
-        int e, l, step_e, step_l;
-    };
-    __device__ __forceinline__ walk walk_of(int width) const
+    /* A part's distances from the thread's first one. */
+    static __device__ constexpr int in(int part) { return part % kEach * kStepIn; }
+    static __device__ constexpr int out(int part) { return part / kEach * kStepOut; }
+    static __device__ constexpr int e(int part) { return AlongK ? out(part) : in(part); }
+    static __device__ constexpr int l(int part) { return AlongK ? in(part) : out(part); }
+    static __device__ constexpr int place(int e, int l)
     {
-        const int run = (along_k ? Slab : Edge) / width; /* parts; a power of two */
-        const int inner = threadIdx.x % run * width, outer = threadIdx.x / run;
-        /* If a run of neighbours has more parts than the block has threads, it is the only run. */
-        const int step_inner = run > kThreads ? kThreads * width : 0;
-        const int step_outer = run > kThreads ? 0 : kThreads / run;
-        return along_k ? walk{outer, inner, step_outer, step_inner}
-                       : walk{inner, outer, step_inner, step_outer};
+        return (int)sizeof(float) * (e * PitchE + l * PitchL);
     }
 
-    /* pitch_e, pitch_l: floats of the slab from one e, one l to the next. */
-    __device__ skinny_loader(const float *matrix, int64_t ld, bool neighbours_in_k, int width,
-                             int64_t first_e, int64_t extent, int64_t first_l, int pitch_e,
-                             int pitch_l)
+    /* x: the element (0, 0) of the first slab. */
+    static __device__ __forceinline__ skinny_parts begin(const float *x, int64_t ld,
+                                                         int64_t edge_left, int thread)
     {
-        along_k = neighbours_in_k;
-        const walk w = walk_of(width);
-        const int64_t ld_e = along_k ? ld : 1, ld_l = along_k ? 1 : ld;
-        next = matrix + ((first_e + w.e) * ld_e + (first_l + w.l) * ld_l);
-        step = w.step_e * ld_e + w.step_l * ld_l;
-        advance = Slab * ld_l;
-        place = w.e * pitch_e + w.l * pitch_l;
-        step_place = w.step_e * pitch_e + w.step_l * pitch_l;
-        const int left = extent - first_e < Edge ? (int)(extent - first_e) : Edge;
-        parts = 0;
-        for (int part = threadIdx.x; part < Edge * Slab / width && w.e + parts * w.step_e < left;
-             part += kThreads)
-            parts++;
+        const int in = thread % kTogether * Width, out = thread / kTogether;
+        const int inside = edge_left < Edge ? (int)edge_left : Edge;
+        return {x + (in + out * ld), AlongK ? out : in, AlongK ? in : out, inside};
     }
 
     /* Starts the copy of the next slab; l_left of its steps are inside the matrix. */
-    template <int Width>
-    __device__ __forceinline__ void load(float *slab, int64_t l_left)
+    static __device__ __forceinline__ void load(skinny_parts &parts, int64_t ld,
+                                                shared_address slab, int l_left, float fill)
     {
-        constexpr int kParts = (Edge * Slab / Width + kThreads - 1) / kThreads;
-        const float *from = next;
-        float *to = slab + place;
+        const float *from = parts.next;
+        const shared_address to = slab + place(parts.first_e, parts.first_l);
+        const int e_left = parts.inside - parts.first_e;
         if (l_left >= Slab) {
 #pragma unroll
-            for (int part = 0; part < kParts; part++, from += step, to += step_place)
-                if (part < parts) __pipeline_memcpy_async(to, from, Width * sizeof(float));
+            for (int part = 0; part < kParts; part++) {
+                if (part > 0 && part % kEach == 0) from += kStepOut * ld;
+                if (e(part) < e_left)
+                    copy_async<Width>(to + place(e(part), l(part)), from + in(part));
+            }
         } else {
-            const walk w = walk_of(Width);
 #pragma unroll 1
-            for (int part = 0; part < parts; part++, from += step, to += step_place)
-                load_end<Width>(to, from, l_left - (w.l + part * w.step_l));
+            for (int part = 0; part < kParts; part++)
+                if (e(part) < e_left)
+                    load_end(to + place(e(part), l(part)), from + (in(part) + out(part) * ld),
+                             l_left - (parts.first_l + l(part)), fill);
         }
-        next += advance;
+        parts.next += AlongK ? Slab : Slab * ld;
     }
 
     /* A part of the last slab; l_left: steps from its first element to the end of the matrix. */
-    template <int Width>
-    __device__ __forceinline__ void load_end(float *to, const float *from, int64_t l_left)
+    static __device__ __forceinline__ void load_end(shared_address to, const float *from,
+                                                    int l_left, float fill)
     {
-        if (l_left >= (along_k ? Width : 1)) {
-            __pipeline_memcpy_async(to, from, Width * sizeof(float));
+        if (l_left >= (AlongK ? Width : 1)) {
+            copy_async<Width>(to, from);
             return;
         }
 #pragma unroll 1
-        for (int i = 0; i < Width; i++) {
+        for (int i = 0; i < Width; i++, from++, to += sizeof(float)) {
             if (i < l_left)
-                __pipeline_memcpy_async(to + i, from + i, sizeof(float));
+                copy_async<1>(to, from);
             else
-                to[i] = 0.0f;
+                *static_cast<float *>(__cvta_shared_to_generic(to)) = fill;
         }
     }
 };

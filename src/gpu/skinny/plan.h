@@ -1,0 +1,303 @@
+/*
+ * skinny/plan.h - the tiles of skinny products; which of them a product takes, and how it shares k
+ * out. The kernels plan by it, and choice/sgemm_gpu_thin_costs.c predicts by it.
+ *
+ * Each tile with each number of teams and of ranges gets an estimate in clocks of a multiprocessor;
+ * the least one wins.
+ */
+#ifndef DUO_SKINNY_PLAN_H
+#define DUO_SKINNY_PLAN_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpu/whole.h"
+#include "product_order.h"
+
+/* ---- Tiles ---- */
+
+/* C++ checks them against the kernels. */
+#ifdef __cplusplus
+#define DUO_SKINNY_INLINE static constexpr
+#define DUO_SKINNY_TABLE  static constexpr
+#else
+#define DUO_SKINNY_INLINE static inline
+#define DUO_SKINNY_TABLE  static const
+#endif
+
+/*
+ * A team of warps has a tile of C and a segment of k. A warp's lanes lie along rows and columns; in
+ * a vector product 8 lanes have an element's chains. A thread has rows x columns elements.
+ */
+typedef struct duo_skinny_tile {
+    int thread_columns, thread_rows;
+    int lanes_n; /* lanes along columns */
+    int chains;  /* of a segment: 1 or DUO_CHAINS */
+    int warps;   /* of a team, along rows */
+    int slab;    /* steps of k that are copied together */
+    int slabs;   /* of a team's ring */
+    int warps_8; /* blocks of 8 warps that a multiprocessor has registers for */
+} duo_skinny_tile;
+
+#define DUO_SKINNY_TILE_LIST(X)                                                                    \
+    X(8, 2, 1, 1, 1, 32, 2, 2)  /* 64 x 8 */                                                       \
+    X(2, 4, 4, 1, 1, 32, 4, 2)  /* 32 x 8 */                                                       \
+    X(2, 2, 4, 1, 1, 64, 3, 3)  /* 16 x 8 */                                                       \
+    X(2, 1, 4, 1, 1, 64, 4, 3)  /* 8 x 8 */                                                        \
+    X(4, 8, 4, 1, 2, 32, 2, 2)  /* 128 x 16 */                                                     \
+    X(4, 8, 4, 1, 1, 32, 2, 2)  /* 64 x 16 */                                                      \
+    X(4, 4, 4, 1, 1, 32, 3, 2)  /* 32 x 16 */                                                      \
+    X(4, 2, 4, 1, 1, 32, 4, 3)  /* 16 x 16 */                                                      \
+    X(2, 2, 8, 1, 1, 64, 3, 3)  /* 8 x 16 */                                                       \
+    X(6, 8, 4, 1, 2, 16, 4, 1)  /* 128 x 24 */                                                     \
+    X(6, 8, 4, 1, 1, 16, 3, 1)  /* 64 x 24 */                                                      \
+    X(6, 4, 4, 1, 1, 32, 3, 2)  /* 32 x 24 */                                                      \
+    X(6, 2, 4, 1, 1, 32, 3, 3)  /* 16 x 24 */                                                      \
+    X(8, 8, 4, 1, 2, 16, 4, 1)  /* 128 x 32 */                                                     \
+    X(8, 8, 4, 1, 1, 16, 3, 1)  /* 64 x 32 */                                                      \
+    X(8, 4, 4, 1, 1, 32, 2, 2)  /* 32 x 32 */                                                      \
+    X(4, 4, 8, 1, 1, 32, 3, 2)  /* 16 x 32 */                                                      \
+    X(4, 2, 8, 1, 1, 32, 3, 3)  /* 8 x 32 */                                                       \
+    X(12, 8, 4, 1, 2, 16, 3, 1) /* 128 x 48 */                                                     \
+    X(12, 8, 4, 1, 1, 16, 3, 1) /* 64 x 48 */                                                      \
+    X(12, 4, 4, 1, 1, 32, 2, 1) /* 32 x 48 */                                                      \
+    X(6, 4, 8, 1, 1, 32, 2, 2)  /* 16 x 48 */                                                      \
+    X(6, 2, 8, 1, 1, 32, 3, 3)  /* 8 x 48 */                                                       \
+    X(1, 8, 1, 8, 1, 64, 3, 3)  /* 32 x 1 */                                                       \
+    X(1, 4, 1, 8, 1, 64, 4, 3)  /* 16 x 1 */                                                       \
+    X(1, 1, 1, 8, 1, 64, 8, 3)  /* 4 x 1 */                                                        \
+    X(4, 1, 1, 8, 1, 64, 3, 3)  /* 4 x 4 */
+
+#define DUO_SKINNY_TILE(...) {__VA_ARGS__},
+DUO_SKINNY_TABLE duo_skinny_tile duo_skinny_tiles[] = {DUO_SKINNY_TILE_LIST(DUO_SKINNY_TILE)};
+#undef DUO_SKINNY_TILE
+
+enum {
+    DUO_SKINNY_TILES = sizeof duo_skinny_tiles / sizeof duo_skinny_tiles[0],
+    DUO_SKINNY_WARPS = 8, /* the most of a block */
+    DUO_SKINNY_WIDEST = 48,
+    DUO_SKINNY_ROUNDS = 2,          /* most rounds of the blocks of several ranges */
+    DUO_SKINNY_WORKSPACE = 16 << 20 /* bytes for slots */
+};
+
+static const int64_t duo_skinny_segment = DUO_CHAIN_BYTES / 4; /* steps of k */
+
+/* Of a team's tile. */
+DUO_SKINNY_INLINE int duo_skinny_rows(const duo_skinny_tile *t)
+{
+    return 32 / (t->lanes_n * t->chains) * t->thread_rows * t->warps;
+}
+DUO_SKINNY_INLINE int duo_skinny_columns(const duo_skinny_tile *t)
+{
+    return t->thread_columns * t->lanes_n;
+}
+
+/* ---- Plans ---- */
+
+typedef struct duo_skinny_size {
+    int64_t rows, columns, k;
+    bool x_along_k, y_along_k; /* neighbours in memory are neighbours in k */
+    bool vector;               /* a vector product */
+    bool ordered;              /* sums have the documented order */
+} duo_skinny_size;
+
+typedef struct duo_skinny_device {
+    int multiprocessors;
+    int shared_bytes; /* of a multiprocessor */
+} duo_skinny_device;
+
+typedef struct duo_skinny_plan {
+    int tile;  /* its number */
+    int teams; /* of a block: each takes another segment */
+    int64_t row_tiles, column_tiles;
+    int64_t segment;         /* steps of k */
+    int64_t segments, range; /* of k; of a range */
+    int64_t ranges;          /* with more than one, `range` is a multiple of the teams */
+    int64_t slots;           /* of a tile, with several ranges */
+    double clocks;
+} duo_skinny_plan;
+
+/* Fitted to runs of 44 products with all plans on an H200: those chosen take 1.03 times as long as
+ * the best. */
+static const double duo_skinny_read_bytes = 16.5; /* per clock: its share of the memory's rate */
+static const double duo_skinny_l2_bytes = 30.0;   /* per clock, from the L2 cache */
+static const double duo_skinny_sector = 12.0;     /* floats that a run reads beside its own */
+static const double duo_skinny_fma = 1.6;         /* clocks of 4 warps for one: some are lost */
+static const double duo_skinny_wait = 20.0;       /* clocks that a lone warp waits in a step */
+static const double duo_skinny_block = 4000.0;    /* clocks to begin, and to store C */
+static const double duo_skinny_both = 0.26;       /* of reading or multiplying, if both as long */
+static const double duo_skinny_turn = 500.0;      /* to fill the rings again, and add sums */
+static const double duo_skinny_ranges = 2000.0;   /* to take a ticket, and add slots; and */
+static const double duo_skinny_added = 8.0;       /* bytes of slots that a block adds per clock */
+static const double duo_skinny_slot = 8.0;        /* clocks to add one to another */
+static const double duo_skinny_launch = 4500.0;   /* of a second kernel, and there */
+static const double duo_skinny_far_slot = 50.0;   /* to add one to another */
+
+/* Floats of a tile's slots that its last block adds. More are added by a second kernel. */
+static const int64_t duo_skinny_most_added = 16384;
+
+/* ceil(size / part), for sizes below 2^52: an integer division takes long. */
+static inline int64_t duo_skinny_parts(int64_t size, int64_t part)
+{
+    return (int64_t)duo_whole((double)size / (double)part);
+}
+
+/* Bytes of shared memory for a team, and for the tile's sums. */
+DUO_SKINNY_INLINE int duo_skinny_team_bytes(const duo_skinny_tile *t, bool along_k)
+{
+    const int rows = duo_skinny_rows(t), columns = duo_skinny_columns(t);
+    const int of_x = along_k ? rows * (t->slab + (t->chains > 1 ? 8 : 4))
+                             : t->slab * (rows + (t->chains > 1 ? 4 : 0));
+    const int of_y = t->slab * (columns % 4 == 0 ? columns + 4 : columns);
+    const int ring = 4 * t->slabs * (of_x + of_y), sums = (4 * columns * (rows + 1) + 15) / 16 * 16;
+    return ring > sums ? ring : sums;
+}
+static inline int duo_skinny_shared_bytes(const duo_skinny_tile *t, int teams, bool along_k)
+{
+    return teams * duo_skinny_team_bytes(t, along_k) +
+           4 * duo_skinny_columns(t) * (duo_skinny_rows(t) + 1);
+}
+
+/* Blocks that share a multiprocessor. */
+static inline int duo_skinny_resident(const duo_skinny_tile *t, int teams, bool along_k,
+                                      const duo_skinny_device *device)
+{
+    const int by_memory =
+        device->shared_bytes / (duo_skinny_shared_bytes(t, teams, along_k) + 1024);
+    const int by_registers = t->warps_8 * DUO_SKINNY_WARPS / (t->warps * teams);
+    return by_memory < by_registers ? by_memory : by_registers;
+}
+
+static inline double duo_skinny_clocks(const duo_skinny_plan *plan, const duo_skinny_size *size,
+                                       int resident, int multiprocessors)
+{
+    const duo_skinny_tile *const t = &duo_skinny_tiles[plan->tile];
+    const int rows_of = duo_skinny_rows(t), columns_of = duo_skinny_columns(t);
+    const double rows = (double)(size->rows < rows_of ? size->rows : rows_of);
+    const double columns = (double)(size->columns < columns_of ? size->columns : columns_of);
+    const int64_t tiles = plan->row_tiles * plan->column_tiles;
+    const int64_t at_once = plan->range < plan->teams ? plan->range : plan->teams; /* segments */
+    const double turns = (double)duo_skinny_parts(plan->range, plan->teams);
+    const double steps = (double)(size->k < plan->segment ? size->k : plan->segment);
+    const double range = steps * (double)plan->range;
+    const double each = duo_whole((double)(tiles * plan->ranges) / multiprocessors);
+    const double rounds = duo_whole(each / (double)resident);
+    const double together = each < (double)resident ? each : (double)resident;
+
+    /* A run of neighbours touches one sector more than it fills. */
+    const double runs =
+        (size->x_along_k ? rows / t->slab : 1.0) + (size->y_along_k ? columns / t->slab : 1.0);
+    const double floats = rows + columns + duo_skinny_sector * runs;
+    const double from_l2 = each * range * 4.0 * floats / duo_skinny_l2_bytes;
+    const double from_memory = 4.0 * (double)size->k * (double)(size->rows + size->columns) /
+                               (duo_skinny_read_bytes * multiprocessors);
+    const double read = from_l2 > from_memory ? from_l2 : from_memory;
+
+    /* Four warps multiply at once; a warp alone waits for its sums. */
+    const double warps = together * (double)(at_once * t->warps);
+    const double fmas = t->thread_rows * t->thread_columns;
+    const double busy = duo_whole(warps / 4.0) * fmas * duo_skinny_fma;
+    const double waited = fmas + duo_skinny_wait;
+    const double multiply = rounds * turns * steps / t->chains * (busy > waited ? busy : waited);
+    double add = 0.0;
+    if (plan->ranges > 1) {
+        const double slots = (double)plan->slots, of_tile = slots * rows_of * columns_of;
+        add = of_tile <= (double)duo_skinny_most_added
+                  ? duo_skinny_ranges + 4.0 * of_tile / duo_skinny_added + duo_skinny_slot * slots
+                  : duo_skinny_launch + duo_skinny_far_slot * slots +
+                        8.0 * of_tile * (double)tiles / (duo_skinny_read_bytes * multiprocessors);
+    }
+    const double longer = read > multiply ? read : multiply, shorter = read + multiply - longer;
+    const double both = longer + duo_skinny_both * shorter * shorter * shorter / (longer * longer);
+    return both + rounds * (duo_skinny_block + (turns - 1.0) * duo_skinny_turn) + add;
+}
+
+/* May a tile be the best one? */
+static inline bool duo_skinny_fits(const duo_skinny_tile *t, const duo_skinny_size *size)
+{
+    const int columns = duo_skinny_columns(t);
+    if ((t->chains > 1) != size->vector) return false;
+    if (size->vector) return (columns > 1) == (size->columns > 1);
+    const int64_t wide =
+        size->columns <= 32 ? (size->columns + 7) / 8 * 8 : (int64_t)DUO_SKINNY_WIDEST;
+    if (size->columns <= DUO_SKINNY_WIDEST && columns == wide) return true;
+    const bool small = size->rows * size->columns <= 1 << 17;
+    return small && size->columns > 16 && t->warps == 1 && (columns == 16 || columns == 32) &&
+           columns < 2 * size->columns;
+}
+
+/* Shares k out to ranges, at most `wanted`. */
+static inline void duo_skinny_share(duo_skinny_plan *plan, const duo_skinny_size *size,
+                                    int most_teams, int64_t wanted)
+{
+    const duo_skinny_tile *const t = &duo_skinny_tiles[plan->tile];
+    plan->segment = duo_skinny_segment;
+    if (!size->ordered) {
+        const int64_t most = 1 << 30, each = duo_skinny_parts(size->k, wanted * most_teams);
+        plan->segment = duo_skinny_parts(each > most ? most
+                                         : each > 1  ? each
+                                                     : 1,
+                                         t->slab) *
+                        t->slab;
+    }
+    plan->segments = duo_skinny_parts(size->k, plan->segment);
+    const int64_t most = plan->segments > 1 ? plan->segments : 1;
+    plan->teams = most < most_teams ? (int)most : most_teams;
+    plan->range = plan->segments;
+    plan->ranges = plan->slots = 1;
+    if (wanted == 1) return;
+    const int64_t turns = duo_skinny_parts(plan->segments, plan->teams);
+    plan->range = duo_skinny_parts(turns, wanted) * plan->teams;
+    plan->ranges = duo_skinny_parts(plan->segments, plan->range);
+    plan->slots = size->ordered ? 1 + plan->segments - plan->range : plan->ranges;
+    if (plan->ranges == 1) plan->range = plan->segments;
+}
+
+/* The plan whose slots fit into `room` floats. */
+static inline duo_skinny_plan duo_skinny_plan_of(const duo_skinny_size *size,
+                                                 const duo_skinny_device *device, int64_t room)
+{
+    duo_skinny_plan best = {0, 1, 1, 1, 1, 1, 1, 1, 1, (double)INFINITY};
+    for (int i = 0; i < DUO_SKINNY_TILES; i++) {
+        const duo_skinny_tile *const t = &duo_skinny_tiles[i];
+        if (!duo_skinny_fits(t, size)) continue;
+        duo_skinny_plan plan = best;
+        plan.tile = i;
+        plan.row_tiles = duo_skinny_parts(size->rows, duo_skinny_rows(t));
+        plan.column_tiles = duo_skinny_parts(size->columns, duo_skinny_columns(t));
+        const int64_t tiles = plan.row_tiles * plan.column_tiles;
+        int most = DUO_SKINNY_WARPS / t->warps; /* teams */
+        while (most > 1 && size->ordered &&
+               most >= 2 * duo_skinny_parts(size->k, duo_skinny_segment))
+            most /= 2;
+        for (int tried = 0; tried < 2 && most > 0; most /= 2) {
+            const int resident = duo_skinny_resident(t, most, size->x_along_k, device);
+            if (resident == 0) continue;
+            const double fill = (double)(resident * device->multiprocessors) / (double)tiles;
+            int64_t before = 0;
+            for (int round = 0; round <= DUO_SKINNY_ROUNDS; round++) {
+                /* One range, or as many as fill the device once, twice. */
+                const int64_t wanted = round == 0 ? 1 : (int64_t)(fill * round);
+                if (wanted <= before) continue;
+                before = wanted;
+                duo_skinny_share(&plan, size, most, wanted);
+                if (plan.ranges > 1 &&
+                    plan.slots * tiles * duo_skinny_rows(t) * duo_skinny_columns(t) > room)
+                    continue;
+                plan.clocks = duo_skinny_clocks(
+                    &plan, size,
+                    plan.teams == most
+                        ? resident
+                        : duo_skinny_resident(t, plan.teams, size->x_along_k, device),
+                    device->multiprocessors);
+                if (plan.clocks < best.clocks) best = plan;
+                if (wanted > plan.ranges) break;
+            }
+            tried++;
+        }
+    }
+    return best;
+}
+
+#endif
