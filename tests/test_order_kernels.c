@@ -1,28 +1,14 @@
 /*
- * test_order_kernels.c - kernels of the GPU that sum in the documented order give its bits, for any
- * shape, storage and alignment. sgemm_gpu_naive and sgemm_gpu_skinny have it for every product; the
- * others of the list for those that are no vector products.
+ * test_order_kernels.c - every algorithm that serves DUO_MATH_IEEE gives the bits of the documented
+ * order for every product that it accepts there, whatever the shape, storage and alignment.
  */
 #include <stdio.h>
 
-#include "product_order.h"
 #include "support/calls.h"
 #include "support/harness.h"
 #include "support/problems.h"
 #include "support/product_order.h"
 #include "support/run_algorithm.h"
-
-static const duo_algorithm_id kInOrder[] = {DUO_sgemm_gpu_naive, DUO_sgemm_gpu_tiled,
-                                            DUO_sgemm_gpu_ffma, DUO_sgemm_gpu_rank_k,
-                                            DUO_sgemm_gpu_skinny};
-
-static bool has_order(duo_algorithm_id id, const duo_call *call)
-{
-    if (id == DUO_sgemm_gpu_naive || id == DUO_sgemm_gpu_skinny) return true;
-    for (size_t i = 0; i < sizeof kInOrder / sizeof kInOrder[0]; i++)
-        if (kInOrder[i] == id) return !duo_product_is_vector(call->m, call->n, call->k);
-    return false;
-}
 
 static test_problem random_problem(test_rng *rng, int kind)
 {
@@ -67,66 +53,73 @@ static void make_tiny(test_operands *o)
         for (int64_t i = 0; i < o->b.length; i++) o->b.data[i + j * o->b.ld] = -1e-30f;
 }
 
-static int check(const duo_algorithm *algorithm, const test_problem *p, test_operands *o)
+/* Infs and NaNs. */
+static void spoil(test_operands *o, test_rng *rng)
 {
+    test_array_spoil(&o->a, rng);
+    test_array_spoil(&o->b, rng);
+    test_array_spoil(&o->c_before, rng);
+}
+
+static test_array in_order(const test_problem *p, const test_operands *o, const duo_call *call)
+{
+    const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B];
+    test_array c = test_array_copy(&o->c_before);
+    for (int64_t j = 0; j < call->n; j++)
+        for (int64_t i = 0; i < call->m; i++) {
+            float *const x = &c.data[i + j * c.ld];
+            *x = product_order(false, call->transa, call->transb, call->m, call->n, call->k,
+                               p->alpha, a->address, a->ld, b->address, b->ld, p->beta, *x, i, j);
+        }
+    return c;
+}
+
+/* One product by each algorithm; counts those that took it. */
+static void check(const test_problem *p, const test_operands *o, int compared[DUO_CANDIDATES])
+{
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
     duo_call call = test_problem_call(p, o);
-    const duo_operand *const a = &call.operand[DUO_A], *const b = &call.operand[DUO_B];
-    if (!has_order(algorithm->id, &call) || !test_algorithm_accepts(algorithm, &call)) return 0;
-    test_array c = test_array_copy(&o->c_before), expected = test_array_copy(&o->c_before);
-    for (int64_t j = 0; j < call.n; j++)
-        for (int64_t i = 0; i < call.m; i++) {
-            float *const x = &expected.data[i + j * c.ld];
-            *x = product_order(false, call.transa, call.transb, call.m, call.n, call.k, p->alpha,
-                               a->address, a->ld, b->address, b->ld, p->beta, *x, i, j);
-        }
-    call.operand[DUO_C].address = c.data;
     call.ordered = true;
-    CHECK_STATUS(DUO_OK, test_run_algorithm(algorithm, &call, p->offset, false));
-    CHECK(test_array_equal(&c, &expected), "other bits");
-    test_array_free(&c);
+    test_array expected = in_order(p, o, &call);
+    for (int r = 0; r < count; r++) {
+        if (!test_algorithm_serves(algorithms[r], &call, DUO_MATH_IEEE)) continue;
+        test_problem_name(p, "order", algorithms[r]->name);
+        test_array c = test_array_copy(&o->c_before);
+        call.operand[DUO_C].address = c.data;
+        CHECK_STATUS(DUO_OK, test_run_algorithm(algorithms[r], &call, p->offset, false));
+        CHECK(test_array_equal(&c, &expected), "other bits");
+        test_array_free(&c);
+        compared[r]++;
+    }
     test_array_free(&expected);
-    return 1;
 }
 
-static void kernels(void)
+static void compare(const char *name, int products, test_problem (*problem)(test_rng *, int))
 {
-    test_rng rng = test_rng_for("order/kernels");
     const duo_algorithm *algorithms[DUO_CANDIDATES];
     const int count = test_algorithms(DUO_SGEMM, algorithms);
-    for (int r = 0; r < count; r++) {
-        int compared = 0;
-        for (int i = 0; i < test_amount(40, 120, 2000); i++) {
-            const test_problem p = random_problem(&rng, i);
-            test_problem_name(&p, "order", algorithms[r]->name);
-            test_operands o = test_operands_make(&p, &rng);
-            if (i % 10 == 0) make_tiny(&o);
-            compared += check(algorithms[r], &p, &o);
-            test_operands_free(&o);
-        }
-        if (compared > 0) printf("%-20s %d products\n", algorithms[r]->name, compared);
+    int compared[DUO_CANDIDATES] = {0};
+    test_rng rng = test_rng_for(name);
+    for (int i = 0; i < products; i++) {
+        const test_problem p = problem(&rng, i);
+        test_operands o = test_operands_make(&p, &rng);
+        if (i % 10 == 0) make_tiny(&o);
+        if (i % 10 == 5) spoil(&o, &rng);
+        check(&p, &o, compared);
+        test_operands_free(&o);
     }
+    for (int r = 0; r < count; r++)
+        if (compared[r] > 0) printf("%-20s %d products\n", algorithms[r]->name, compared[r]);
 }
 
-static void thin(void)
+static void any_shape(void)
 {
-    test_rng rng = test_rng_for("order/thin");
-    const duo_algorithm *algorithms[DUO_CANDIDATES];
-    const int count = test_algorithms(DUO_SGEMM, algorithms);
-    for (int r = 0; r < count; r++) {
-        if (algorithms[r]->id != DUO_sgemm_gpu_skinny) continue;
-        int compared = 0;
-        for (int i = 0; i < test_amount(64, 320, 4000); i++) {
-            const test_problem p = thin_problem(&rng, i);
-            test_problem_name(&p, "order thin", algorithms[r]->name);
-            test_operands o = test_operands_make(&p, &rng);
-            if (i % 7 == 0) make_tiny(&o);
-            compared += check(algorithms[r], &p, &o);
-            test_operands_free(&o);
-        }
-        printf("%-20s %d thin products\n", algorithms[r]->name, compared);
-    }
+    compare("order/any_shape", test_amount(40, 160, 4000), random_problem);
 }
 
-static const test_entry tests[] = {{"kernels", kernels}, {"thin", thin}, {NULL, NULL}};
+static void thin(void) { compare("order/thin", test_amount(64, 320, 4000), thin_problem); }
+
+static const test_entry tests[] = {{"any_shape", any_shape}, {"thin", thin}, {NULL, NULL}};
 
 int main(int argc, char **argv) { return test_main(argc, argv, "order_kernels", tests); }

@@ -28,12 +28,12 @@ bool test_algorithm_rounds(const duo_algorithm *algorithm)
            !duo_algorithm_serves(algorithm, DUO_MATH_ACCURATE);
 }
 
-bool test_algorithm_accepts(const duo_algorithm *algorithm, const duo_call *call)
+static bool accepts(const duo_algorithm *algorithm, const duo_call *call, duo_math math)
 {
     const duo_conditions conditions = {
         .profile = duo_profile_in_use(),
         .path = DUO_PATH_AUTO,
-        .math = DUO_MATH_ACCURATE,
+        .math = math,
         .threads = call->threads,
         .gpu = test_mode_now() != MODE_CPU,
         .capability = test_mode_now() == MODE_CPU ? 0 : duo_device_capability(0),
@@ -41,6 +41,16 @@ bool test_algorithm_accepts(const duo_algorithm *algorithm, const duo_call *call
     if (algorithm->id == DUO_sgemm_cpu_openblas) /* whatever it costs */
         return duo_blas_library_get() != NULL && duo_blas_library_takes(call);
     return algorithm->accepts(call, &conditions);
+}
+
+bool test_algorithm_serves(const duo_algorithm *algorithm, const duo_call *call, duo_math math)
+{
+    return duo_algorithm_serves(algorithm, math) && accepts(algorithm, call, math);
+}
+
+bool test_algorithm_accepts(const duo_algorithm *algorithm, const duo_call *call)
+{
+    return accepts(algorithm, call, DUO_MATH_ACCURATE);
 }
 
 /* Device memory, pinned memory of the same size, and a queue, kept for the length of a test; device

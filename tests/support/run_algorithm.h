@@ -12,7 +12,9 @@ int test_algorithms(duo_operation operation, const duo_algorithm *algorithm[DUO_
 
 bool test_algorithm_rounds(const duo_algorithm *algorithm); /* operands to TF32? */
 
-/* Does the algorithm take the call if no path and no lack of memory rules it out? */
+/* Does the algorithm take the call if no path and no lack of memory rules it out? In a math that it
+ * serves, or in DUO_MATH_ACCURATE. */
+bool test_algorithm_serves(const duo_algorithm *algorithm, const duo_call *call, duo_math math);
 bool test_algorithm_accepts(const duo_algorithm *algorithm, const duo_call *call);
 
 /*
