@@ -122,9 +122,9 @@ void duo_text_blas_warning(const char *mark, FILE *file)
     if (warning != NULL) fprintf(file, "%s%s\n", mark, warning);
     if (better != NULL)
         fprintf(file,
-                "%sWARNING: %s kernels are for narrower vectors than this CPU has: "
-                "OPENBLAS_CORETYPE=%s suits it\n",
-                mark, blas->core, better);
+                "%sWARNING: %s kernels are for narrower vectors than this CPU has:\n"
+                "%s         OPENBLAS_CORETYPE=%s suits it\n",
+                mark, blas->core, mark, better);
 }
 
 const char *duo_text_date(char text[DUO_TEXT])
