@@ -2,6 +2,7 @@
  * test_order_kernels.c - every algorithm that serves DUO_MATH_IEEE gives the bits of the documented
  * order for every product that it accepts there, whatever the shape, storage and alignment.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "support/calls.h"
@@ -12,13 +13,15 @@
 
 static test_problem random_problem(test_rng *rng, int kind)
 {
-    static const float alphas[] = {1.0f, -1.7f, 0.3f}, betas[] = {0.0f, 1.0f, -0.6f};
+    static const float alphas[] = {1.0f, -1.7f, 0.3f, 1.0f, -1.7f, 0.3f, 0.0f, NAN};
+    static const float betas[] = {0.0f, 1.0f, -0.6f};
     test_problem p = test_problem_random(rng);
     const int64_t some = test_between(rng, 1, 200), few = test_between(rng, 1, 9);
     p.m = kind % 4 == 1 ? few : some;
     p.n = kind % 4 == 2 ? few : test_between(rng, 1, 200);
     p.k = test_between(rng, 1, kind % 4 == 3 ? 64 : kind % 8 == 4 ? 9000 : 2600);
-    p.alpha = alphas[test_between(rng, 0, 2)];
+    if (kind % 20 == 11) p.k = 0;
+    p.alpha = alphas[test_between(rng, 0, 7)];
     p.beta = betas[test_between(rng, 0, 2)];
     p.data = DATA_NORMAL;
     return p;

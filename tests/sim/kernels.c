@@ -89,15 +89,17 @@ static double sum_of_float64(const factors *f, int64_t k, int row)
 
 static float one_nan(float x) { return isnan(x) ? NAN : x; }
 
+/* alpha = 0: there is no product, and C is only scaled. */
 static float end_float32(float alpha, float sum, float beta, float old)
 {
-    return one_nan(beta == 0.0f ? alpha * sum : fmaf(alpha, sum, beta * old));
+    if (beta == 0.0f) return one_nan(alpha * sum);
+    return one_nan(alpha == 0.0f ? beta * old : fmaf(alpha, sum, beta * old));
 }
 
 static float end_float64(float alpha, double sum, float beta, float old)
 {
-    const double part = (double)alpha * sum;
-    return one_nan((float)(beta == 0.0f ? part : part + (double)beta * (double)old));
+    const double part = (double)alpha * sum, kept = (double)beta * (double)old;
+    return one_nan((float)(beta == 0.0f ? part : alpha == 0.0f ? kept : part + kept));
 }
 
 void sim_run_sgemm(const work *w)

@@ -36,6 +36,10 @@ float product_order(bool float64, bool transa, bool transb, int64_t m, int64_t n
                     float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
                     float beta, float c, int64_t i, int64_t j)
 {
+    if (k == 0 || alpha == 0.0f) { /* C is only scaled */
+        const float x = beta == 0.0f ? 0.0f : beta * c;
+        return isnan(x) ? one_nan() : x;
+    }
     const bool vector = m == 1 || n == 1 || (m * n <= 16 && k >= 64);
     const int64_t segment = float64 ? SEGMENT_FLOAT64 : SEGMENT;
     double total = 0.0;
