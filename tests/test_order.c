@@ -1,8 +1,8 @@
 /*
  * test_order.c - a product in DUO_MATH_IEEE has the documented order of summation wherever the
  * library computes it: operands in any place, streamed, in slabs of k where memory is short, on two
- * devices, after a failure in the middle, in batches and graphs. Every element is compared with a
- * plain loop.
+ * devices, after a failure in the middle, in batches, graphs and captures, with prepared factors.
+ * Every element is compared with a plain loop.
  */
 #include <math.h>
 #include <stdio.h>
@@ -158,8 +158,18 @@ static void places(void)
     printf("%d products\n", compared);
 }
 
-/* Some products of one shape, in a batch or as nodes of a graph. */
+/* Some products of one shape; `at` are their operands. */
 enum { MOST = 5 };
+typedef void multiply_several(duo_context *ctx, const test_problem *p, const test_operands o[MOST],
+                              float *const at[3][MOST], int64_t count);
+
+static void one_by_one(duo_context *ctx, const test_problem *p, const test_operands o[MOST],
+                       float *const at[3][MOST], int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        CHECK_STATUS(DUO_OK, test_problem_multiply(ctx, p, &o[i],
+                                                   (float *const[]){at[0][i], at[1][i], at[2][i]}));
+}
 
 static void batch(duo_context *ctx, const test_problem *p, const test_operands o[MOST],
                   float *const at[3][MOST], int64_t count)
@@ -168,6 +178,13 @@ static void batch(duo_context *ctx, const test_problem *p, const test_operands o
                                            p->alpha, (const float *const *)at[0], o->a.ld,
                                            (const float *const *)at[1], o->b.ld, p->beta, at[2],
                                            o->c.ld, count));
+}
+
+static void launch(duo_graph *g)
+{
+    CHECK_STATUS(DUO_OK, duo_graph_build(g, NULL));
+    CHECK_STATUS(DUO_OK, duo_graph_launch(g, NULL));
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(g));
 }
 
 static void graph(duo_context *ctx, const test_problem *p, const test_operands o[MOST],
@@ -196,13 +213,33 @@ static void graph(duo_context *ctx, const test_problem *p, const test_operands o
                                                        .ldb = o->b.ld,
                                                        .ldc = o->c.ld},
                                            NULL, 0, NULL));
-    CHECK_STATUS(DUO_OK, duo_graph_build(g, NULL));
-    CHECK_STATUS(DUO_OK, duo_graph_launch(g, NULL));
-    CHECK_STATUS(DUO_OK, duo_graph_destroy(g));
+    launch(g);
+}
+
+static void capture(duo_context *ctx, const test_problem *p, const test_operands o[MOST],
+                    float *const at[3][MOST], int64_t count)
+{
+    duo_graph *g = NULL;
+    CHECK_STATUS(DUO_OK, duo_graph_begin(ctx));
+    one_by_one(ctx, p, o, at, count);
+    CHECK_STATUS(DUO_OK, duo_graph_end(ctx, &g));
+    launch(g);
+}
+
+/* A is packed ahead. */
+static void prepared(duo_context *ctx, const test_problem *p, const test_operands o[MOST],
+                     float *const at[3][MOST], int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const test_array *const a = &o[i].a;
+        const size_t floats = (size_t)((a->runs - 1) * a->ld + a->length);
+        CHECK_STATUS(DUO_OK, duo_prepare(ctx, at[0][i], floats * sizeof(float)));
+    }
+    one_by_one(ctx, p, o, at, count);
 }
 
 static void check_several(duo_context *ctx, const test_problem *p, const test_place places[3],
-                          test_rng *rng, bool in_graph)
+                          test_rng *rng, multiply_several *multiply)
 {
     test_operands o[MOST];
     test_array expected[MOST];
@@ -218,7 +255,7 @@ static void check_several(duo_context *ctx, const test_problem *p, const test_pl
             at[q][i] = there[q][i].address;
         }
     }
-    (in_graph ? graph : batch)(ctx, p, o, at, count);
+    multiply(ctx, p, o, at, count);
     for (int64_t i = 0; i < count; i++) {
         for (int q = 2; q >= 0; q--) test_take(ctx, &there[q][i]);
         CHECK(test_array_equal(&o[i].c, &expected[i]), "other bits");
@@ -228,27 +265,28 @@ static void check_several(duo_context *ctx, const test_problem *p, const test_pl
     }
 }
 
-static void several(const char *name, bool in_graph)
+static void several(const char *name, multiply_several *multiply)
 {
     test_rng rng = test_rng_for(name);
     duo_context *const ctx = context();
+    const test_place there = test_mode_now() == MODE_CPU ? PLACE_PAGEABLE : PLACE_DEVICE;
     for (int i = 0; i < test_amount(40, 120, 4000); i++) {
         const test_problem p = of_kind(&rng, i);
-        const bool device = in_graph && test_mode_now() != MODE_CPU;
-        test_place at[3];
-        for (int q = 0; q < 3; q++)
-            at[q] = device     ? PLACE_DEVICE
-                    : in_graph ? PLACE_PAGEABLE
-                               : (test_place)test_between(&rng, 0, PLACES - 1);
+        test_place at[3] = {there, there, there};
+        for (int q = 0; q < 3 && multiply == batch; q++)
+            at[q] = (test_place)test_between(&rng, 0, PLACES - 1);
+        if (multiply == prepared && (i % 2 == 0 || there == PLACE_PAGEABLE)) at[0] = PLACE_KEPT;
         CHECK_STATUS(DUO_OK, duo_set_path(ctx, i % 2 == 0 ? test_path() : DUO_PATH_AUTO));
         test_problem_name(&p, name, test_place_name(at[2]));
-        check_several(ctx, &p, at, &rng, in_graph);
+        check_several(ctx, &p, at, &rng, multiply);
     }
     test_context_end(ctx);
 }
 
-static void batches(void) { several("order/batches", false); }
-static void graphs(void) { several("order/graphs", true); }
+static void batches(void) { several("order/batches", batch); }
+static void graphs(void) { several("order/graphs", graph); }
+static void captures(void) { several("order/captures", capture); }
+static void prepared_factors(void) { several("order/prepared", prepared); }
 
 /* Where the device's memory is short, products are streamed in blocks, and never in slabs of k. */
 static void short_memory(void)
@@ -351,9 +389,15 @@ static void devices(void)
     }
 }
 
-static const test_entry tests[] = {{"places", places},     {"batches", batches},
-                                   {"graphs", graphs},     {"short_memory", short_memory},
-                                   {"failures", failures}, {"pieces", pieces},
-                                   {"devices", devices},   {NULL, NULL}};
+static const test_entry tests[] = {{"places", places},
+                                   {"batches", batches},
+                                   {"graphs", graphs},
+                                   {"captures", captures},
+                                   {"prepared_factors", prepared_factors},
+                                   {"short_memory", short_memory},
+                                   {"failures", failures},
+                                   {"pieces", pieces},
+                                   {"devices", devices},
+                                   {NULL, NULL}};
 
 int main(int argc, char **argv) { return test_main(argc, argv, "order", tests); }
