@@ -213,6 +213,20 @@ static inline double duo_skinny_clocks(const duo_skinny_plan *plan, const duo_sk
     return both + rounds * (duo_skinny_block + (turns - 1.0) * duo_skinny_turn) + add;
 }
 
+/* Clocks below which no plan of this tile is: work that is shared perfectly. */
+static inline double duo_skinny_least(const duo_skinny_tile *t, const duo_skinny_size *size,
+                                      double tiles, int multiprocessors)
+{
+    const int rows_of = duo_skinny_rows(t), columns_of = duo_skinny_columns(t);
+    const double rows = (double)(size->rows < rows_of ? size->rows : rows_of);
+    const double columns = (double)(size->columns < columns_of ? size->columns : columns_of);
+    const double read = 4.0 / duo_skinny_l2_bytes * (rows + columns);
+    const double multiply =
+        duo_skinny_fma / 4.0 * t->warps * t->thread_rows * t->thread_columns / t->chains;
+    const double steps = tiles * (double)size->k / multiprocessors;
+    return duo_skinny_block + steps * (read > multiply ? read : multiply);
+}
+
 /* May a tile be the best one? */
 static inline bool duo_skinny_fits(const duo_skinny_tile *t, const duo_skinny_size *size)
 {
@@ -254,7 +268,8 @@ static inline void duo_skinny_share(duo_skinny_plan *plan, const duo_skinny_size
     if (plan->ranges == 1) plan->range = plan->segments;
 }
 
-/* The plan whose slots fit into `room` floats. */
+/* The plan whose slots fit into `room` floats. What cannot be better than the best one so far is
+ * not tried. */
 static inline duo_skinny_plan duo_skinny_plan_of(const duo_skinny_size *size,
                                                  const duo_skinny_device *device, int64_t room)
 {
@@ -267,11 +282,12 @@ static inline duo_skinny_plan duo_skinny_plan_of(const duo_skinny_size *size,
         plan.row_tiles = duo_skinny_parts(size->rows, duo_skinny_rows(t));
         plan.column_tiles = duo_skinny_parts(size->columns, duo_skinny_columns(t));
         const int64_t tiles = plan.row_tiles * plan.column_tiles;
+        const double least = duo_skinny_least(t, size, (double)tiles, device->multiprocessors);
         int most = DUO_SKINNY_WARPS / t->warps; /* teams */
         while (most > 1 && size->ordered &&
                most >= 2 * duo_skinny_parts(size->k, duo_skinny_segment))
             most /= 2;
-        for (int tried = 0; tried < 2 && most > 0; most /= 2) {
+        for (int tried = 0; tried < 2 && most > 0 && least < best.clocks; most /= 2) {
             const int resident = duo_skinny_resident(t, most, size->x_along_k, device);
             if (resident == 0) continue;
             const double fill = (double)(resident * device->multiprocessors) / (double)tiles;
@@ -279,6 +295,7 @@ static inline duo_skinny_plan duo_skinny_plan_of(const duo_skinny_size *size,
             for (int round = 0; round <= DUO_SKINNY_ROUNDS; round++) {
                 /* One range, or as many as fill the device once, twice. */
                 const int64_t wanted = round == 0 ? 1 : (int64_t)(fill * round);
+                if (round > 0 && best.clocks <= least + duo_skinny_ranges) break;
                 if (wanted <= before) continue;
                 before = wanted;
                 duo_skinny_share(&plan, size, most, wanted);
