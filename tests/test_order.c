@@ -18,7 +18,7 @@
 #include "support/problems.h"
 #include "support/product_order.h"
 
-static int compared, slabs_met, blocks_met;
+static int compared, slabs_met, blocks_met, failures_met;
 
 static test_problem random_problem(test_rng *rng, int64_t m, int64_t n, int64_t k)
 {
@@ -88,11 +88,16 @@ static void check(duo_context *ctx, const test_problem *p, const test_place plac
     test_array *const arrays[] = {&o.a, &o.b, &o.c};
     test_placed there[3];
     for (int i = 0; i < 3; i++) there[i] = test_put(ctx, places[i], arrays[i]);
+    const uint64_t before = failing.nth > 0 ? sim_count(failing.kind) : 0;
+    if (failing.nth > 0) sim_fail(failing.kind, failing.nth, DUO_ERR_DEVICE, 2);
     CHECK_STATUS(DUO_OK, test_problem_multiply(ctx, p, &o,
                                                (float *const[]){there[0].address, there[1].address,
                                                                 there[2].address}));
-    if (failing.nth > 0) sim_fail(failing.kind, 0, DUO_OK, 0);
-    failing.nth = 0;
+    if (failing.nth > 0) {
+        failures_met += sim_count(failing.kind) - before >= (uint64_t)failing.nth;
+        sim_fail(failing.kind, 0, DUO_OK, 0);
+        failing.nth = 0;
+    }
     count_plan(ctx);
     for (int i = 2; i >= 0; i--) test_take(ctx, &there[i]);
     CHECK(test_array_equal(&o.c, &expected), "other bits");
@@ -324,7 +329,7 @@ static void failures(void)
         test_skip("needs a device that can be told to fail");
         return;
     }
-    for (int i = 0; i < test_amount(15, 30, 3000); i++) {
+    for (int i = 0; i < test_amount(15, 60, 3000); i++) {
         duo_context *const ctx = context_on(1);
         const test_problem p =
             random_problem(&rng, test_between(&rng, 300, 1500), test_between(&rng, 2, 60),
@@ -334,10 +339,12 @@ static void failures(void)
         test_problem_name(&p, "order/failures", test_place_name(at[2]));
         if (i % 8 == 3) sim_set_memory((uint64_t)test_between(&rng, 2 << 20, 8 << 20));
         failing.kind = kinds[i % 5];
-        failing.nth = (int)test_between(&rng, 1, 12);
+        failing.nth = (int)test_between(&rng, 1, 5);
         check(ctx, &p, at, &rng);
         test_context_end(ctx);
     }
+    printf("%d of the calls failed\n", failures_met);
+    CHECK(failures_met > 0, "no call failed");
 }
 
 /* C comes home in pieces of columns. The nth copy fails, for every n, and what is left is a product
