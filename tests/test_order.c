@@ -16,37 +16,8 @@
 #include "support/harness.h"
 #include "support/places.h"
 #include "support/problems.h"
-#include "support/product_order.h"
 
 static int compared, slabs_met, blocks_met, failures_met;
-
-static test_problem random_problem(test_rng *rng, int64_t m, int64_t n, int64_t k)
-{
-    static const float alphas[] = {1.0f, -1.7f, 0.3f}, betas[] = {0.0f, 1.0f, -0.6f};
-    test_problem p = test_problem_random(rng);
-    p.m = m;
-    p.n = n;
-    p.k = k;
-    p.alpha = alphas[test_between(rng, 0, 2)];
-    p.beta = betas[test_between(rng, 0, 2)];
-    p.data = DATA_NORMAL;
-    return p;
-}
-
-/* C as the order has it, element by element. */
-static test_array in_order(const test_problem *p, const test_operands *o)
-{
-    test_array c = test_array_copy(&o->c_before);
-    const duo_call call = test_problem_call(p, o);
-    const duo_operand *const a = &call.operand[DUO_A], *const b = &call.operand[DUO_B];
-    for (int64_t j = 0; j < call.n; j++)
-        for (int64_t i = 0; i < call.m; i++) {
-            float *const x = &c.data[i + j * c.ld];
-            *x = product_order(false, call.transa, call.transb, call.m, call.n, call.k, p->alpha,
-                               a->address, a->ld, b->address, b->ld, p->beta, *x, i, j);
-        }
-    return c;
-}
 
 /* The nth call of that kind to the device fails in the next check; 0: none. */
 static struct {
@@ -66,25 +37,13 @@ static void count_plan(duo_context *ctx)
     blocks_met += !plan->held;
 }
 
-/* Infs and NaNs in the operands. */
-static void spoil(test_operands *o, test_rng *rng)
-{
-    test_array_spoil(&o->a, rng);
-    if (test_between(rng, 0, 1) == 0) test_array_spoil(&o->b, rng);
-    if (test_between(rng, 0, 1) == 0) {
-        test_array_spoil(&o->c_before, rng);
-        test_array_free(&o->c);
-        o->c = test_array_copy(&o->c_before);
-    }
-}
-
 /* One product by the public function; `places` for A, B and C. */
 static void check(duo_context *ctx, const test_problem *p, const test_place places[3],
                   test_rng *rng)
 {
     test_operands o = test_operands_make(p, rng);
-    if (test_between(rng, 0, 3) == 0) spoil(&o, rng);
-    test_array expected = in_order(p, &o);
+    if (test_between(rng, 0, 3) == 0) test_operands_spoil(&o, rng);
+    test_array expected = test_operands_in_order(p, &o);
     test_array *const arrays[] = {&o.a, &o.b, &o.c};
     test_placed there[3];
     for (int i = 0; i < 3; i++) there[i] = test_put(ctx, places[i], arrays[i]);
@@ -131,19 +90,19 @@ static test_problem of_kind(test_rng *rng, int kind)
     const int64_t deep = test_between(rng, 1, 2500);
     switch (kind % 7) {
     case 0:
-        return random_problem(rng, some, test_between(rng, 1, 60), deep);
+        return test_problem_ordered(rng, some, test_between(rng, 1, 60), deep);
     case 1:
-        return random_problem(rng, some, 1, deep);
+        return test_problem_ordered(rng, some, 1, deep);
     case 2:
-        return random_problem(rng, 1, some, deep);
+        return test_problem_ordered(rng, 1, some, deep);
     case 3:
-        return random_problem(rng, few, few / 2, deep);
+        return test_problem_ordered(rng, few, few / 2, deep);
     case 4:
-        return random_problem(rng, 3 * some, few, deep / 2);
+        return test_problem_ordered(rng, 3 * some, few, deep / 2);
     case 5:
-        return random_problem(rng, few, 3 * some, deep / 2);
+        return test_problem_ordered(rng, few, 3 * some, deep / 2);
     default:
-        return random_problem(rng, 2 * some, some, test_between(rng, 1, 40));
+        return test_problem_ordered(rng, 2 * some, some, test_between(rng, 1, 40));
     }
 }
 
@@ -253,7 +212,7 @@ static void check_several(duo_context *ctx, const test_problem *p, const test_pl
     const int64_t count = test_between(rng, 1, MOST);
     for (int64_t i = 0; i < count; i++) {
         o[i] = test_operands_make(p, rng);
-        expected[i] = in_order(p, &o[i]);
+        expected[i] = test_operands_in_order(p, &o[i]);
         test_array *const arrays[] = {&o[i].a, &o[i].b, &o[i].c};
         for (int q = 0; q < 3; q++) {
             there[q][i] = test_put(ctx, places[q], arrays[q]);
@@ -305,7 +264,7 @@ static void short_memory(void)
         duo_context *const ctx = context_on(1);
         const bool deep = i % 2 == 0;
         const int64_t most = deep ? 60 : 700;
-        const test_problem p = random_problem(
+        const test_problem p = test_problem_ordered(
             &rng, test_between(&rng, most / 3, most), test_between(&rng, most / 3, most),
             deep ? test_between(&rng, 15000, 25000) : test_between(&rng, 300, 600));
         const test_place at[3] = {PLACE_PAGEABLE, i % 3 == 0 ? PLACE_PINNED : PLACE_PAGEABLE,
@@ -332,8 +291,8 @@ static void failures(void)
     for (int i = 0; i < test_amount(15, 60, 3000); i++) {
         duo_context *const ctx = context_on(1);
         const test_problem p =
-            random_problem(&rng, test_between(&rng, 300, 1500), test_between(&rng, 2, 60),
-                           test_between(&rng, 100, 600));
+            test_problem_ordered(&rng, test_between(&rng, 300, 1500), test_between(&rng, 2, 60),
+                                 test_between(&rng, 100, 600));
         const test_place at[3] = {PLACE_PAGEABLE, PLACE_PAGEABLE,
                                   i % 4 == 1 ? PLACE_DEVICE : PLACE_PAGEABLE};
         test_problem_name(&p, "order/failures", test_place_name(at[2]));
@@ -356,11 +315,11 @@ static void pieces(void)
         test_skip("needs a device that can be told to fail");
         return;
     }
-    test_problem p = random_problem(&rng, 1500000, 4, 9);
+    test_problem p = test_problem_ordered(&rng, 1500000, 4, 9);
     p.layout = DUO_COL_MAJOR;
     p.beta = 1.0f;
     test_operands o = test_operands_make(&p, &rng);
-    test_array expected = in_order(&p, &o);
+    test_array expected = test_operands_in_order(&p, &o);
     bool reached = true;
     for (int nth = 1; reached; nth++) {
         duo_context *const ctx = context_on(1);
@@ -388,8 +347,8 @@ static void devices(void)
     for (int i = 0; i < test_amount(3, 8, 400); i++) {
         duo_context *const ctx = context_on(3);
         const test_problem p =
-            random_problem(&rng, test_between(&rng, 1, 100), test_between(&rng, 600, 1300),
-                           test_between(&rng, 10, 600));
+            test_problem_ordered(&rng, test_between(&rng, 1, 100), test_between(&rng, 600, 1300),
+                                 test_between(&rng, 10, 600));
         test_problem_name(&p, "order/devices", "");
         check(ctx, &p, (const test_place[]){PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE}, &rng);
         test_context_end(ctx);

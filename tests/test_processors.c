@@ -25,8 +25,7 @@ static int comparisons, differing;
 
 /* ---- Clones ---- */
 
-/* The i-th clone that can run here. If this CPU has AVX2, the last one is that of AVX-512, in plain
- * C. */
+/* The i-th clone that can run here. On a CPU with AVX2 the last one is AVX-512's in plain C. */
 static const duo_clone *clone_of_products(int i)
 {
 #if defined(EMULATES_AVX512)

@@ -101,10 +101,8 @@ static void expect(problem *p)
 /* Negative products that are below all numbers: sums in float32 are -0, if nothing is added. */
 static void make_tiny(problem *p)
 {
-    for (int64_t j = 0; j < p->a.runs; j++)
-        for (int64_t i = 0; i < p->a.length; i++) p->a.data[i + j * p->a.ld] = 1e-30f;
-    for (int64_t j = 0; j < p->b.runs; j++)
-        for (int64_t i = 0; i < p->b.length; i++) p->b.data[i + j * p->b.ld] = -1e-30f;
+    test_array_set(&p->a, 1e-30f);
+    test_array_set(&p->b, -1e-30f);
 }
 
 /* Infs, NaNs of any kind, sums that overflow. */

@@ -22,7 +22,6 @@ static duo_conditions conditions_of(const duo_policy *policy, duo_execution *e)
 {
     duo_context *const ctx = e->ctx;
     duo_conditions conditions = duo_policy_conditions(policy, &ctx->resources);
-    e->call->ordered = policy->math == DUO_MATH_IEEE;
     conditions.recorded = e->conditions.recorded;
     if (conditions.recorded) conditions.path = DUO_PATH_GPU; /* the context's is ignored */
     if (!policy->adapt) return conditions;
@@ -130,6 +129,7 @@ void duo_decide_begin(duo_execution *e, const duo_algorithm *by)
     e->wanted = -1;
     e->offered = false;
     e->adapt.expected = -1;
+    e->call->ordered = ctx->policy.math == DUO_MATH_IEEE;
     e->conditions = conditions_of(&e->ctx->policy, e);
     if (!e->part) duo_last_begin(&ctx->last, e->call);
     predict(e, cpu_first);
@@ -262,6 +262,7 @@ bool duo_decide_once(duo_context *ctx, duo_call *call, duo_math math, int thread
     bool short_list;
     if (duo_locate(ctx->resources.device, call) != DUO_OK || !all_on(call, side)) return false;
     policy.math = math;
+    call->ordered = math == DUO_MATH_IEEE;
     policy.path = side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU;
     duo_conditions conditions = conditions_of(&policy, &e);
     if (threads > 0 && conditions.threads > threads) conditions.threads = threads;

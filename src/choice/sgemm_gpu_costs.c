@@ -214,12 +214,12 @@ bool duo_sgemm_gpu_naive_accepts(const duo_call *call, const duo_conditions *con
 
 bool duo_sgemm_gpu_tiled_accepts(const duo_call *call, const duo_conditions *conditions)
 {
-    return duo_sgemm_fits_device(call, conditions) && duo_one_chain_serves(call, conditions);
+    return duo_sgemm_fits_device(call, conditions) && duo_one_chain_will_do(call, conditions);
 }
 
 bool duo_sgemm_gpu_ffma_accepts(const duo_call *call, const duo_conditions *conditions)
 {
-    return duo_sgemm_fits_device(call, conditions) && duo_one_chain_serves(call, conditions);
+    return duo_sgemm_fits_device(call, conditions) && duo_one_chain_will_do(call, conditions);
 }
 
 bool duo_sgemm_gpu_mma_accepts(const duo_call *call, const duo_conditions *conditions)

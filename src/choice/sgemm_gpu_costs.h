@@ -27,9 +27,9 @@ static inline bool duo_sgemm_fits_device(const duo_call *call, const duo_conditi
     return conditions->gpu && bytes <= conditions->device_memory_bytes;
 }
 
-/* An algorithm that sums every segment in one chain has not the order of vector products, and so
- * leaves them to others in DUO_MATH_IEEE. */
-static inline bool duo_one_chain_serves(const duo_call *call, const duo_conditions *conditions)
+/* May every segment be one chain? Not in vector products in DUO_MATH_IEEE (product_order.h):
+ * algorithms that know no other segment leave those to others. */
+static inline bool duo_one_chain_will_do(const duo_call *call, const duo_conditions *conditions)
 {
     return conditions->math != DUO_MATH_IEEE || !duo_call_is_vector(call);
 }

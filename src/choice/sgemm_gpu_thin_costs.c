@@ -48,7 +48,8 @@ static double clock_seconds(const duo_conditions *conditions)
     return seconds < fastest ? fastest : seconds > slowest ? slowest : seconds;
 }
 
-/* Clocks of the plan, beyond those of the smallest product. `ordered`: in the documented order. */
+/* The clocks that the plan takes longer than the smallest product. ordered: the plan is one for the
+ * documented order. */
 static double skinny_clocks(const duo_call *call, const duo_conditions *conditions, bool ordered)
 {
     const bool swapped = call->m < call->n;
@@ -101,7 +102,7 @@ static const int64_t kMostRank = 64; /* k of sgemm_gpu_rank_k: two of its longes
 
 static bool is_rank_k(const duo_call *call, const duo_conditions *conditions)
 {
-    return duo_sgemm_fits_device(call, conditions) && duo_one_chain_serves(call, conditions) &&
+    return duo_sgemm_fits_device(call, conditions) && duo_one_chain_will_do(call, conditions) &&
            call->k <= kMostRank;
 }
 

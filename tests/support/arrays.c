@@ -41,6 +41,12 @@ void test_array_fill(test_array *array, test_rng *rng, test_data data)
         test_fill(rng, data, array->data + r * array->ld, array->length);
 }
 
+void test_array_set(test_array *array, float value)
+{
+    for (int64_t j = 0; j < array->runs; j++)
+        for (int64_t i = 0; i < array->length; i++) array->data[i + j * array->ld] = value;
+}
+
 void test_array_spoil(test_array *array, test_rng *rng)
 {
     if (array->runs == 0 || array->length == 0) return;

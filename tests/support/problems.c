@@ -8,6 +8,7 @@
 #include "support/calls.h"
 #include "support/harness.h"
 #include "support/run_algorithm.h"
+#include "support/product_order.h"
 
 static int64_t random_extra(test_rng *rng)
 {
@@ -124,6 +125,51 @@ void test_operands_free(test_operands *o)
     free(o->want);
     free(o->bound);
     free(o->tf32_bound);
+}
+
+/* ---- The order of summation ---- */
+
+test_problem test_problem_ordered(test_rng *rng, int64_t m, int64_t n, int64_t k)
+{
+    static const float alphas[] = {1.0f, -1.7f, 0.3f}, betas[] = {0.0f, 1.0f, -0.6f};
+    test_problem p = test_problem_random(rng);
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    p.alpha = alphas[test_between(rng, 0, 2)];
+    p.beta = betas[test_between(rng, 0, 2)];
+    p.data = DATA_NORMAL;
+    return p;
+}
+
+void test_operands_make_tiny(test_operands *o)
+{
+    test_array_set(&o->a, 1e-30f);
+    test_array_set(&o->b, -1e-30f);
+}
+
+void test_operands_spoil(test_operands *o, test_rng *rng)
+{
+    test_array_spoil(&o->a, rng);
+    if (test_between(rng, 0, 2) > 0) test_array_spoil(&o->b, rng);
+    if (test_between(rng, 0, 2) == 0) return;
+    test_array_spoil(&o->c_before, rng);
+    test_array_free(&o->c);
+    o->c = test_array_copy(&o->c_before);
+}
+
+test_array test_operands_in_order(const test_problem *p, const test_operands *o)
+{
+    const duo_call call = test_problem_call(p, o);
+    const duo_operand *const a = &call.operand[DUO_A], *const b = &call.operand[DUO_B];
+    test_array c = test_array_copy(&o->c_before);
+    for (int64_t j = 0; j < call.n; j++)
+        for (int64_t i = 0; i < call.m; i++) {
+            float *const x = &c.data[i + j * c.ld];
+            *x = product_order(false, call.transa, call.transb, call.m, call.n, call.k, p->alpha,
+                               a->address, a->ld, b->address, b->ld, p->beta, *x, i, j);
+        }
+    return c;
 }
 
 /* ---- Calls ---- */

@@ -42,6 +42,15 @@ test_operands test_operands_make(const test_problem *p, test_rng *rng);
 void test_operands_expect(const test_problem *p, test_operands *o);
 void test_operands_free(test_operands *o);
 
+/* For tests of the order of summation: random scalars, data of both signs. */
+test_problem test_problem_ordered(test_rng *rng, int64_t m, int64_t n, int64_t k);
+/* Negative products that are below all numbers: sums are -0, if nothing is added. */
+void test_operands_make_tiny(test_operands *o);
+/* Infs and NaNs in A, mostly in B and C, too. */
+void test_operands_spoil(test_operands *o, test_rng *rng);
+/* C as the order of product_order.h has it, in float32. */
+test_array test_operands_in_order(const test_problem *p, const test_operands *o);
+
 /* The call as the algorithms see it: of row-major operands, C' = op(B)' op(A)'. */
 duo_call test_problem_call(const test_problem *p, const test_operands *o);
 

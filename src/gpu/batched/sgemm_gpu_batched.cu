@@ -21,7 +21,7 @@
  */
 
 template <class Tile, copy_kind KindA, copy_kind KindB>
-static __global__ void __launch_bounds__(Tile::kThreads, Tile::kLeastBlocks)
+static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
     sgemm_large_tiles(sgemm_problem p, tile_shares shares, batch_places places)
 {
     extern __shared__ float4 memory[];

@@ -9,7 +9,7 @@
 /* ---- The kernel that multiplies ---- */
 
 template <class Tile, copy_kind KindA, copy_kind KindB>
-static __global__ void __launch_bounds__(Tile::kThreads, Tile::kLeastBlocks)
+static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
     sgemm_ffma(sgemm_problem p, tile_shares shares)
 {
     extern __shared__ float4 memory[];
@@ -120,12 +120,10 @@ static const tile_kernels tiles[] = {
     kernels_of<half_tile>(0.44, 0.52),  kernels_of<least_tile>(0.25, 0.51),
 };
 
-/* Blocks that a multiprocessor can hold at once, by shared memory and by registers (kLeastBlocks:
- * compute capability 8.7 runs code for 8.0). */
+/* Blocks that a multiprocessor can hold at once, by shared memory and by registers. */
 static int resident(const tile_kernels &tile, int capability)
 {
-    const int most = capability < 86 || capability == 87 ? 1 : tile.resident;
-    return blocks_that_fit(tile.shared_bytes, most, capability);
+    return blocks_that_fit(tile.shared_bytes, tile.resident, capability);
 }
 
 /* Half of a multiprocessor's shared memory: two blocks that ask for this much do not fit into

@@ -6,7 +6,8 @@
  *           and end inside tiles; slabs of A and B pass through a ring of 4 in shared memory as
  *           [l][i] and [l][j] (cp.async; plain loads before compute capability 8.0).
  * Warp      4 x 8 threads; a thread owns groups of 4 x 4 elements, so that it reads shared memory
- *           16 bytes at a time, and reads the fragments of step l+1 while it multiplies step l.
+ *           16 bytes at a time. It reads the fragments of the next step, in tiles up to 64 x 64 of
+ *           the one after it, while it multiplies.
  * Order     product_order.h, but a vector product's segment is one chain, too
  * Traffic   k * (1/tile rows + 1/tile columns) loads per element of C; tiles that run at the same
  *           time are near each other in C, so that the L2 cache serves most of them

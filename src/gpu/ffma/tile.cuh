@@ -33,11 +33,6 @@ struct ffma_tile {
     static constexpr int kSlabsFloats = kRingFloats + kSlabFloats; /* one more: the end of k */
     static constexpr int kFloats = kSlabsFloats > kTileFloats ? kSlabsFloats : kTileFloats;
     static constexpr int kResident = Resident;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 860
-    static constexpr int kLeastBlocks = 1; /* compiled for 7.5 or 8.0, two would spill */
-#else
-    static constexpr int kLeastBlocks = Resident;
-#endif
     static_assert(ThreadM % kGroup == 0 && ThreadN % kGroup == 0, "fragments are float4");
 };
 

@@ -268,8 +268,8 @@ static inline void duo_skinny_share(duo_skinny_plan *plan, const duo_skinny_size
     if (plan->ranges == 1) plan->range = plan->segments;
 }
 
-/* The plan whose slots fit into `room` floats. What cannot be better than the best one so far is
- * not tried. */
+/* The plan that is expected to end first. Its slots fit into `room` floats. Plans are left out that
+ * cannot be better than the best one so far. */
 static inline duo_skinny_plan duo_skinny_plan_of(const duo_skinny_size *size,
                                                  const duo_skinny_device *device, int64_t room)
 {
