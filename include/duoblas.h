@@ -167,8 +167,8 @@ typedef enum duo_transpose {
 typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
 
 /*
- * DUO_MATH_ACCURATE  errors no larger than those of a plain fp32 FMA chain (the default). The bits
- *                    of a product depend on its algorithm: see duo_sgemm
+ * DUO_MATH_ACCURATE  the default: errors no larger than those of a plain fp32 FMA chain. The
+ *                    algorithm decides the bits of a product: see duo_sgemm
  * DUO_MATH_IEEE      fp32 fused multiply-add only, in one documented order of summation: the same
  *                    bits on CPU and GPU, on any number of threads and devices, on every machine
  *                    and in all of 1.x (docs/reproducibility.md)
@@ -1046,8 +1046,8 @@ DUO_API duo_status duo_prepare(duo_context *ctx, const void *address, size_t byt
  * Threads    One thread at a time uses a graph, and one launch of it at a time is under way: a
  *            launch follows the one before. The host's nodes share the team's threads.
  * Numerics   as for the calls: the reductions have the same bits, whatever runs beside them.
- *            Products on the device may have other bits than the call, but not in DUO_MATH_IEEE, as
- *            they share it with their neighbours; each launch gives the same bits.
+ *            Products on the device share it with their neighbours. So they may have other bits
+ *            than the call, but not in DUO_MATH_IEEE; each launch gives the same bits.
  */
 typedef struct duo_graph duo_graph;
 
