@@ -235,8 +235,10 @@ static void several(const char *name, multiply_several *multiply)
     duo_context *const ctx = context();
     const test_place there = test_mode_now() == MODE_CPU ? PLACE_PAGEABLE : PLACE_DEVICE;
     for (int i = 0; i < test_amount(40, 120, 4000); i++) {
-        const test_problem p = of_kind(&rng, i);
+        test_problem p = of_kind(&rng, i);
         test_place at[3] = {there, there, there};
+        if (i % 9 == 4) p.alpha = 0.0f;                  /* C is only scaled, or becomes +0 */
+        if (i % 9 == 8 && multiply != prepared) p.k = 0; /* an A to be prepared */
         for (int q = 0; q < 3 && multiply == batch; q++)
             at[q] = (test_place)test_between(&rng, 0, PLACES - 1);
         if (multiply == prepared && (i % 2 == 0 || there == PLACE_PAGEABLE)) at[0] = PLACE_KEPT;

@@ -141,9 +141,10 @@ struct batch_sums {
     elements chain[Chains] = {};
     elements total;
 
-    __device__ __forceinline__ batch_sums()
+    /* Without any k the totals are the sums. */
+    __device__ __forceinline__ explicit batch_sums(int64_t k)
     {
-        for_each([&](int c, int r) { total[c][r] = kNoSegment; });
+        for_each([&](int c, int r) { total[c][r] = k > 0 ? kNoSegment : 0.0f; });
     }
     template <class Act>
     static __device__ __forceinline__ void for_each(Act act)
@@ -196,7 +197,7 @@ static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks - !Short)
     /* Is the thread's first element inside, and any of its warp's? */
     const bool inside = i < m && j < n;
     const bool warp_inside = Tile::row_of(thread & ~31) < m && Tile::column_of(thread & ~31) < n;
-    batch_sums<Tile, Chains, Short> sums;
+    batch_sums<Tile, Chains, Short> sums(p.k);
     wait_for_kernels_ahead();
     places.find(p, product);
     const float *of_a = p.a + (kind_a == kAlongK ? first_i * p.lda : first_i);
