@@ -22,9 +22,9 @@ static double moving_seconds(const duo_call *call, const duo_conditions *conditi
  * begin and end than to multiply? */
 static bool is_skinny(const duo_call *call, const duo_conditions *conditions)
 {
-    const double edge = 320.0; /* of the largest such cube (H200) */
-    const double c = (double)call->m * (double)call->n;
-    const bool small = c <= edge * edge && c * (double)call->k <= edge * edge * edge;
+    const double edge = DUO_SKINNY_EDGE; /* of the largest such cube (H200) */
+    const double work = (double)call->m * (double)call->n * (double)call->k;
+    const bool small = duo_skinny_is_small(call->m, call->n) && work <= edge * edge * edge;
     return duo_sgemm_fits_device(call, conditions) &&
            (thin_side(call) <= DUO_SKINNY_WIDEST || small);
 }

@@ -75,8 +75,9 @@ DUO_SKINNY_TABLE duo_skinny_tile duo_skinny_tiles[] = {DUO_SKINNY_TILE_LIST(DUO_
 
 enum {
     DUO_SKINNY_TILES = sizeof duo_skinny_tiles / sizeof duo_skinny_tiles[0],
-    DUO_SKINNY_WARPS = 8, /* the most of a block */
-    DUO_SKINNY_WIDEST = 48,
+    DUO_SKINNY_WARPS = 8,           /* the most of a block */
+    DUO_SKINNY_WIDEST = 48,         /* columns, unless C is small: */
+    DUO_SKINNY_EDGE = 320,          /* as small as a square of this edge */
     DUO_SKINNY_ROUNDS = 2,          /* most rounds of the blocks of several ranges */
     DUO_SKINNY_WORKSPACE = 16 << 20 /* bytes for slots */
 };
@@ -209,7 +210,8 @@ static inline double duo_skinny_clocks(const duo_skinny_plan *plan, const duo_sk
                         8.0 * of_tile * (double)tiles / (duo_skinny_read_bytes * multiprocessors);
     }
     const double longer = read > multiply ? read : multiply, shorter = read + multiply - longer;
-    const double both = longer + duo_skinny_both * shorter * shorter * shorter / (longer * longer);
+    const double alike = longer > 0.0 ? shorter / longer : 0.0; /* nothing takes long without a k */
+    const double both = longer + duo_skinny_both * shorter * alike * alike;
     return both + rounds * (duo_skinny_block + (turns - 1.0) * duo_skinny_turn) + add;
 }
 
@@ -227,6 +229,12 @@ static inline double duo_skinny_least(const duo_skinny_tile *t, const duo_skinny
     return duo_skinny_block + steps * (read > multiply ? read : multiply);
 }
 
+/* Is C small? */
+static inline bool duo_skinny_is_small(int64_t rows, int64_t columns)
+{
+    return (double)rows * (double)columns <= DUO_SKINNY_EDGE * DUO_SKINNY_EDGE;
+}
+
 /* May a tile be the best one? */
 static inline bool duo_skinny_fits(const duo_skinny_tile *t, const duo_skinny_size *size)
 {
@@ -236,9 +244,8 @@ static inline bool duo_skinny_fits(const duo_skinny_tile *t, const duo_skinny_si
     const int64_t wide =
         size->columns <= 32 ? (size->columns + 7) / 8 * 8 : (int64_t)DUO_SKINNY_WIDEST;
     if (size->columns <= DUO_SKINNY_WIDEST && columns == wide) return true;
-    const bool small = size->rows * size->columns <= 1 << 17;
-    return small && size->columns > 16 && t->warps == 1 && (columns == 16 || columns == 32) &&
-           columns < 2 * size->columns;
+    return duo_skinny_is_small(size->rows, size->columns) && size->columns > 16 && t->warps == 1 &&
+           (columns == 16 || columns == 32) && columns < 2 * size->columns;
 }
 
 /* Shares k out to ranges, at most `wanted`. */
