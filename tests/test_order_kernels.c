@@ -71,7 +71,8 @@ static void compare(const char *name, int products, test_problem (*problem)(test
     for (int i = 0; i < products; i++) {
         const test_problem p = problem(&rng, i);
         test_operands o = test_operands_make(&p, &rng);
-        if (i % 10 == 0) test_operands_make_tiny(&o);
+        if (i % 20 == 0) test_operands_make_tiny(&o);
+        if (i % 7 == 3) test_operands_make_subnormal(&o);
         if (i % 10 == 5) test_operands_spoil(&o, &rng);
         check(&p, &o, compared);
         test_operands_free(&o);

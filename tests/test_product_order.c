@@ -105,6 +105,13 @@ static void make_tiny(problem *p)
     test_array_set(&p->b, -1e-30f);
 }
 
+/* Products and sums are subnormal, or near. */
+static void make_subnormal(problem *p)
+{
+    test_array_scale(&p->a, 0x1p-66f);
+    test_array_scale(&p->b, 0x1p-66f);
+}
+
 /* Infs, NaNs of any kind, sums that overflow. */
 static void spoil(problem *p, test_rng *rng)
 {
@@ -133,7 +140,9 @@ static problem random_problem(test_rng *rng, int kind)
                              test_between(rng, 0, 15));
     test_array_fill(&p.a, rng, DATA_NORMAL);
     test_array_fill(&p.b, rng, DATA_NORMAL);
-    if (test_between(rng, 0, 7) == 0) make_tiny(&p);
+    const int64_t magnitude = test_between(rng, 0, 7);
+    if (magnitude == 0) make_tiny(&p);
+    if (magnitude == 1) make_subnormal(&p);
     if (r->beta != 0.0f) test_array_fill(&r->c, rng, DATA_NORMAL);
     if (test_between(rng, 0, 3) == 0) spoil(&p, rng);
     expect(&p);

@@ -47,6 +47,12 @@ void test_array_set(test_array *array, float value)
         for (int64_t i = 0; i < array->length; i++) array->data[i + j * array->ld] = value;
 }
 
+void test_array_scale(test_array *array, float factor)
+{
+    for (int64_t j = 0; j < array->runs; j++)
+        for (int64_t i = 0; i < array->length; i++) array->data[i + j * array->ld] *= factor;
+}
+
 void test_array_spoil(test_array *array, test_rng *rng)
 {
     if (array->runs == 0 || array->length == 0) return;

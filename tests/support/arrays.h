@@ -28,7 +28,8 @@ test_array test_array_new(int64_t length, int64_t runs, int64_t ld, int64_t offs
 test_array test_array_matrix(bool row_major, bool transposed, int64_t rows, int64_t columns,
                              int64_t extra, int64_t offset);
 void test_array_fill(test_array *array, test_rng *rng, test_data data);
-void test_array_set(test_array *array, float value); /* every element */
+void test_array_set(test_array *array, float value);    /* every element */
+void test_array_scale(test_array *array, float factor); /* every element, by a power of two */
 /* Makes a few elements hostile (data.h). */
 void test_array_spoil(test_array *array, test_rng *rng);
 test_array test_array_copy(const test_array *array); /* same offset, same content */

@@ -148,6 +148,12 @@ void test_operands_make_tiny(test_operands *o)
     test_array_set(&o->b, -1e-30f);
 }
 
+void test_operands_make_subnormal(test_operands *o)
+{
+    test_array_scale(&o->a, 0x1p-66f);
+    test_array_scale(&o->b, 0x1p-66f);
+}
+
 void test_operands_spoil(test_operands *o, test_rng *rng)
 {
     test_array_spoil(&o->a, rng);

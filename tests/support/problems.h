@@ -46,6 +46,8 @@ void test_operands_free(test_operands *o);
 test_problem test_problem_ordered(test_rng *rng, int64_t m, int64_t n, int64_t k);
 /* Negative products that are below all numbers: sums are -0, if nothing is added. */
 void test_operands_make_tiny(test_operands *o);
+/* Products and sums are subnormal, or near. */
+void test_operands_make_subnormal(test_operands *o);
 /* Infs and NaNs in A, mostly in B and C, too. */
 void test_operands_spoil(test_operands *o, test_rng *rng);
 /* C as the order of product_order.h has it, in float32. */
