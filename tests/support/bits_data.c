@@ -42,6 +42,33 @@ static float draw_subnormal(test_rng *rng, int64_t i)
     return bits_to_float((uint32_t)test_random(rng) & 0x807FFFFF);
 }
 
+/*
+ * Few large elements, each of which is taken off again in the same lane some elements later, and
+ * few small ones, which are lost if they are added in between. Without such data the rounding at
+ * the end hides the order of lanes, quarters and blocks. i ascends from 0.
+ */
+static float draw_cancelling(test_rng *rng, int64_t i)
+{
+    enum { LATEST = 8192, LANES = 16 };
+    static float later[LATEST];
+    if (i == 0) memset(later, 0, sizeof later);
+    const float due = later[i % LATEST];
+    later[i % LATEST] = 0.0f;
+    if (due != 0.0f) return due;
+    if (test_between(rng, 0, 127) == 0) return 1.0f;
+    if (test_between(rng, 0, 8191) > 0) return 0.0f;
+    const int64_t distance = LANES * test_between(rng, 1, LATEST / LANES - 1);
+    later[(i + distance) % LATEST] = -0x1p100f;
+    return 0x1p100f;
+}
+
+static float draw_one(test_rng *rng, int64_t i)
+{
+    (void)rng;
+    (void)i;
+    return 1.0f;
+}
+
 static float draw_overflowing(test_rng *rng, int64_t i)
 {
     const float x = plain(rng);
@@ -74,6 +101,7 @@ const bits_data bits_kinds[BITS_KINDS] = {
     {"normal", draw_normal, draw_normal},
     {"any exponent", draw_any_exponent, draw_any_exponent},
     {"subnormal", draw_subnormal, draw_normal},
+    {"cancelling", draw_cancelling, draw_one},
     {"overflowing", draw_overflowing, draw_overflowing},
     {"Inf", draw_infinities, draw_infinities},
     {"NaN", draw_nans, draw_nans},

@@ -16,7 +16,7 @@ typedef struct bits_data {
     float (*y)(test_rng *rng, int64_t i);
 } bits_data;
 
-enum { BITS_KINDS = 7, BITS_PLAIN_KINDS = 3 }; /* the first have no Inf, NaN or overflow */
+enum { BITS_KINDS = 8, BITS_PLAIN_KINDS = 4 }; /* the first have no Inf, NaN or overflow */
 extern const bits_data bits_kinds[BITS_KINDS];
 
 float bits_to_float(uint32_t bits);
