@@ -10,9 +10,7 @@
 enum { WIDTH = 8, PARTS = 2 };
 
 typedef float vector __attribute__((vector_size(32)));
-typedef struct lanes {
-    vector part[PARTS];
-} lanes;
+#define VECTOR_REGISTER "x"
 
 static inline vector load(const float *p) { return (vector)_mm256_loadu_ps(p); }
 
@@ -32,33 +30,29 @@ static inline vector absolute(vector v)
     return (vector)_mm256_andnot_ps(_mm256_set1_ps(-0.0f), (__m256)v);
 }
 
-static inline __m256d low_half(vector v)
+typedef struct wide_lanes {
+    wide part[2 * PARTS];
+} wide_lanes;
+
+static inline wide widen_low(vector v)
 {
-    return _mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v));
+    return (wide)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v));
+}
+static inline wide widen_high(vector v)
+{
+    return (wide)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1));
 }
 
-static inline __m256d high_half(vector v)
+static inline double add_lanes(wide_lanes v)
 {
-    return _mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1));
-}
-
-static inline double add_lanes(lanes v)
-{
-    const __m256d d4 =
-        (low_half(v.part[0]) + low_half(v.part[1])) + (high_half(v.part[0]) + high_half(v.part[1]));
+    const __m256d d4 = (__m256d)((v.part[0] + v.part[2]) + (v.part[1] + v.part[3]));
     const __m128d d2 = _mm256_castpd256_pd128(d4) + _mm256_extractf128_pd(d4, 1);
     return _mm_cvtsd_f64(_mm_add_sd(d2, _mm_unpackhi_pd(d2, d2)));
 }
 
-static inline double add_lanes_2(lanes a, lanes b) { return add_lanes(a) + add_lanes(b); }
-
-static inline double add_lanes_4(lanes a, lanes b, lanes c, lanes d)
-{
-    return add_lanes_2(a, b) + add_lanes_2(c, d);
-}
-
 static inline vector add(vector a, vector b) { return a + b; }
 static inline vector multiply(vector a, vector b) { return a * b; }
+static inline wide add_wide(wide a, wide b) { return a + b; }
 static inline double add_doubles(double a, double b) { return a + b; }
 static inline float to_float(double sum) { return (float)sum; }
 

@@ -4,17 +4,18 @@
  * Included by lanes_<clone>.c, which defines before that:
  *   CLONE, ISA           the names of the clone and of its instruction set, as tokens
  *   WIDTH, PARTS         floats in a vector; vectors in 16 lanes
- *   vector, lanes        the vector; struct { vector part[PARTS]; }
+ *   vector               the vector
  *   load(p)              WIDTH floats from any float address
  *   load_some(p, count)  the first `count` of them, count >= 1; the others are +0 and not read.
  *                        count >= WIDTH: all of them
  *   absolute(v)          v with its signs cleared
- *   wide                 a vector of WIDTH/2 doubles
+ *   VECTOR_REGISTER      what an asm statement calls a register that holds a vector
+ *   wide, wide_lanes     a vector of WIDTH/2 doubles; struct { wide part[2 * PARTS]; }
  *   widen(p)             WIDTH/2 floats from any float address, converted
- *   add_lanes(v)         the sum of 16 lanes: converted to float64, then added by halves
- *   add_lanes_2(a, b)    add_lanes(a) + add_lanes(b), in this shape
- *   add_lanes_4(a, b, c, d)  add_lanes_2(a, b) + add_lanes_2(c, d), in this shape
+ *   widen_low(v), widen_high(v)  half of the floats of a vector, converted
+ *   add_lanes(v)         the sum of 16 wide lanes, added by halves
  *   add, multiply        of two vectors
+ *   add_wide             of two wide vectors
  *   add_doubles          of two doubles
  *   to_float(sum)        a double rounded to float
  *   mode_read()          the floating-point mode with its flags; anything, if the arithmetic above
@@ -23,13 +24,14 @@
  *                        nothing?
  *   flags_restore(mode)  restores the flags that the arithmetic above may have raised
  *
- * Order    The index in a block is 256q + 128h + 16r + l (docs/numerics.md; T, G and V below are
- *          its names). Lanes l do not meet in float32, so the code treats one vector of lanes, with
- *          rows r that are 16 floats apart, and runs once for each of PARTS.
+ * Order    The index in a block is 2048p + 256q + 128h + 16r + l (docs/numerics.md; T, G and V are
+ *          its names). Lanes l meet only at a block's end, so the code treats one vector of lanes,
+ *          with rows r that are 16 floats apart, and runs once for each of PARTS.
  * Memory   One pass, in ascending addresses. Beyond the L2 cache the order of the loads is worth a
  *          factor of two (Zen 4, descending by half kilobytes), so the compiler is kept from
- *          rearranging them. No software prefetch: it costs in L1 and gains nothing elsewhere.
- * Loops    Rolled: an unrolled block is slower by 5 % in L1, and more in L2.
+ *          rearranging them, and from putting off additions, which would cost it registers and a
+ *          third of the speed in L1 (gcc 12, Zen 5). No software prefetch: it costs in L1 and gains
+ *          nothing elsewhere.
  * Compile  -ffp-contract=off: the order knows no fused multiply-add.
  */
 #include <stdbool.h>
@@ -42,6 +44,7 @@
 #define LIKELY(condition)   __builtin_expect(condition, 1)
 #define UNLIKELY(condition) __builtin_expect(condition, 0)
 #define IN_ADDRESS_ORDER    __asm__ volatile("" ::: "memory")
+#define ADDED_HERE(v)       __asm__ volatile("" : "+" VECTOR_REGISTER(v) : : "memory")
 
 #if defined(__clang__)
 #define ROLLED   _Pragma("clang loop unroll(disable)")
@@ -50,6 +53,8 @@
 #define ROLLED   _Pragma("GCC unroll 1")
 #define UNROLLED _Pragma("GCC unroll 16")
 #endif
+
+enum { QUARTER = DUO_BLOCK / 4 };
 
 _Static_assert(PARTS *WIDTH == 16, "the order has 16 lanes");
 _Static_assert(sizeof(vector) == WIDTH * sizeof(float), "WIDTH is in floats");
@@ -119,99 +124,130 @@ INLINE vector column_some(duo_operation operation, const float *x, const float *
 /* G: a group of two columns. */
 INLINE vector group(duo_operation operation, const float *x, const float *y)
 {
-    const vector low = column(operation, x, y);
-    const vector high = column(operation, x + 128, y + 128);
-    return add(low, high);
+    vector low = column(operation, x, y);
+    ADDED_HERE(low);
+    vector both = add(low, column(operation, x + 128, y + 128));
+    ADDED_HERE(both);
+    return both;
 }
 
 /* 0 < count < 256 */
 INLINE vector group_some(duo_operation operation, const float *x, const float *y, int count)
 {
-    if (count <= 128) return column_some(operation, x, y, count);
-    const vector low = column(operation, x, y);
-    return add(low, column_some(operation, x + 128, y + 128, count - 128));
+    if (count < 128) return column_some(operation, x, y, count);
+    vector both = column(operation, x, y);
+    ADDED_HERE(both);
+    if (count > 128) both = add(both, column_some(operation, x + 128, y + 128, count - 128));
+    return both;
 }
 
-/* V: a chain of four groups. */
-INLINE vector chain(duo_operation operation, const float *x, const float *y)
+/* Two groups, and four. */
+INLINE vector pair(duo_operation operation, const float *x, const float *y)
 {
-    vector v = group(operation, x, y);
-    ROLLED for (int i = 256; i < DUO_BLOCK; i += 256) v = add(v, group(operation, x + i, y + i));
-    return v;
+    const vector low = group(operation, x, y);
+    vector both = add(low, group(operation, x + 256, y + 256));
+    ADDED_HERE(both);
+    return both;
 }
 
-/* 0 < count <= 1024 */
-INLINE vector chain_some(duo_operation operation, const float *x, const float *y, int count)
+INLINE vector half(duo_operation operation, const float *x, const float *y)
 {
-    vector v = {0};
-    ROLLED for (; count >= 256; count -= 256)
+    const vector low = pair(operation, x, y);
+    vector both = add(low, pair(operation, x + 512, y + 512));
+    ADDED_HERE(both);
+    return both;
+}
+
+/* V: a quarter of a block, the tree of eight groups. */
+INLINE vector quarter(duo_operation operation, const float *x, const float *y)
+{
+    vector low, high = {0};
+    ROLLED for (int i = 0; i < QUARTER; i += QUARTER / 2)
     {
-        v = add(v, group(operation, x, y));
+        low = high;
+        high = half(operation, x + i, y + i);
+    }
+    return add(low, high);
+}
+
+/* 0 < count < 2048. What is missing is +0: that could change only the sign of a zero. */
+INLINE vector quarter_some(duo_operation operation, const float *x, const float *y, int count)
+{
+    vector four = {0}, two = {0}, one = {0}, some = {0};
+    if (count & 1024) {
+        four = half(operation, x, y);
+        x += 1024;
+        y += 1024;
+    }
+    if (count & 512) {
+        two = pair(operation, x, y);
+        x += 512;
+        y += 512;
+    }
+    if (count & 256) {
+        one = group(operation, x, y);
         x += 256;
         y += 256;
     }
-    return count > 0 ? add(v, group_some(operation, x, y, count)) : v;
+    if (count & 255) some = group_some(operation, x, y, count & 255);
+    return add(four, add(two, add(one, some)));
 }
 
-INLINE lanes block(duo_operation operation, const float *x, const float *y)
+/* V of all lanes, converted. */
+INLINE wide_lanes quarter_lanes(duo_operation operation, const float *x, const float *y)
 {
-    lanes v;
-    UNROLLED for (int p = 0; p < PARTS; p++) v.part[p] =
-        chain(operation, x + WIDTH * p, y + WIDTH * p);
-    return v;
-}
-
-/* 0 < n <= 1024 */
-INLINE lanes block_some(duo_operation operation, int64_t n, const float *x, const float *y)
-{
-    lanes v = {0};
+    wide_lanes v;
     UNROLLED for (int p = 0; p < PARTS; p++)
     {
-        const int count = (int)n - WIDTH * p;
-        if (count > 0) v.part[p] = chain_some(operation, x + WIDTH * p, y + WIDTH * p, count);
+        const vector part = quarter(operation, x + WIDTH * p, y + WIDTH * p);
+        v.part[2 * p] = widen_low(part);
+        v.part[2 * p + 1] = widen_high(part);
     }
     return v;
 }
 
-/* Partial sum of one or two blocks, 0 < n <= 2048. */
-INLINE double node_2(duo_operation operation, int64_t n, const float *x, const float *y)
+/* 0 < n < 2048 */
+INLINE wide_lanes quarter_lanes_some(duo_operation operation, int n, const float *x, const float *y)
 {
-    if (n <= DUO_BLOCK) return add_lanes(block_some(operation, n, x, y));
-    const lanes first = block(operation, x, y);
-    return add_lanes_2(first, block_some(operation, n - DUO_BLOCK, x + DUO_BLOCK, y + DUO_BLOCK));
+    wide_lanes v = {0};
+    UNROLLED for (int p = 0; p < PARTS; p++)
+    {
+        const int count = n - WIDTH * p;
+        if (count <= 0) break;
+        const vector part = quarter_some(operation, x + WIDTH * p, y + WIDTH * p, count);
+        v.part[2 * p] = widen_low(part);
+        v.part[2 * p + 1] = widen_high(part);
+    }
+    return v;
 }
 
-/* Partial sum of up to four blocks, the last of them not full, 0 < n < 4096. */
-INLINE double partial_4_some(duo_operation operation, int64_t n, const float *x, const float *y)
+INLINE wide_lanes add_quarter(wide_lanes sum, wide_lanes v)
 {
-    if (n < 2 * DUO_BLOCK) return node_2(operation, n, x, y);
-    const lanes first = block(operation, x, y);
-    const lanes second = block(operation, x + DUO_BLOCK, y + DUO_BLOCK);
-    const double sum = add_lanes_2(first, second);
-    if (n == 2 * DUO_BLOCK) return sum;
-    return add_doubles(sum,
-                       node_2(operation, n - 2 * DUO_BLOCK, x + 2 * DUO_BLOCK, y + 2 * DUO_BLOCK));
+    UNROLLED for (int p = 0; p < 2 * PARTS; p++) sum.part[p] = add_wide(sum.part[p], v.part[p]);
+    return sum;
 }
 
-INLINE double partial_4(duo_operation operation, const float *x, const float *y)
+/* The sum of a block, 0 < n <= DUO_BLOCK. */
+INLINE double block(duo_operation operation, int n, const float *x, const float *y)
 {
-    const lanes a = block(operation, x, y);
-    const lanes b = block(operation, x + DUO_BLOCK, y + DUO_BLOCK);
-    const lanes c = block(operation, x + 2 * DUO_BLOCK, y + 2 * DUO_BLOCK);
-    const lanes d = block(operation, x + 3 * DUO_BLOCK, y + 3 * DUO_BLOCK);
-    return add_lanes_4(a, b, c, d);
+    wide_lanes sum = {0};
+    ROLLED for (; n >= QUARTER; n -= QUARTER)
+    {
+        sum = add_quarter(sum, quarter_lanes(operation, x, y));
+        x += QUARTER;
+        y += QUARTER;
+    }
+    if (n > 0) sum = add_quarter(sum, quarter_lanes_some(operation, n, x, y));
+    return add_lanes(sum);
 }
 
 INLINE double unit(duo_operation operation, int64_t n, const float *x, const float *y)
 {
-    double partial[DUO_UNIT / (4 * DUO_BLOCK)];
+    double partial[DUO_UNIT / DUO_BLOCK];
     int partials = 0;
-    for (; n >= 4 * DUO_BLOCK; n -= 4 * DUO_BLOCK) {
-        partial[partials++] = partial_4(operation, x, y);
-        x += 4 * DUO_BLOCK;
-        y += 4 * DUO_BLOCK;
-    }
-    if (n > 0) partial[partials++] = partial_4_some(operation, n, x, y);
+    for (int64_t i = 0; i < n; i += DUO_BLOCK)
+        partial[partials++] =
+            block(operation, n - i < DUO_BLOCK ? (int)(n - i) : DUO_BLOCK, x + i, y + i);
     for (int step = 1; step < partials; step *= 2)
         for (int i = 0; i + step < partials; i += 2 * step)
             partial[i] = add_doubles(partial[i], partial[i + step]);
@@ -225,18 +261,15 @@ INLINE double unit(duo_operation operation, int64_t n, const float *x, const flo
  * that is not finite. Elements are converted to float64 as they are loaded: a product of two is
  * exact, and nothing overflows.
  *
- * Memory   A group of 256 elements is read once for each of WIDE_PARTS, after the first time from
- *          L1: sums of all 16 lanes at once do not fit into the registers of AVX2.
+ * Memory   A quarter of a block is read once for each of WIDE_PARTS, after the first time from L1:
+ *          sums of all 16 lanes at once do not fit into the registers of AVX2.
  * Tail     A last group of fewer than 256 elements is copied and filled up with zeros.
  */
-enum { WIDE = WIDTH / 2, WIDE_PARTS = 16 / WIDE }; /* doubles in a vector; vectors in 16 lanes */
+enum { WIDE = WIDTH / 2, WIDE_PARTS = 2 * PARTS }; /* doubles in a vector; vectors in 16 lanes */
 
 _Static_assert(sizeof(wide) == WIDE * sizeof(double), "a wide vector holds WIDE doubles");
 
 typedef int64_t wide_bits __attribute__((vector_size(WIDE * sizeof(double))));
-typedef struct wide_lanes {
-    wide part[WIDE_PARTS];
-} wide_lanes;
 
 INLINE wide wide_leaf(duo_operation operation, const float *x, const float *y)
 {
@@ -255,51 +288,40 @@ INLINE wide wide_column(duo_operation operation, const float *x, const float *y)
     return (a0 + a2) + (a1 + a3);
 }
 
-/* Adds G, a group of two columns, to V in all lanes. */
-INLINE void wide_group(duo_operation operation, const float *x, const float *y, wide_lanes *v)
+/* G: a group of two columns. */
+INLINE wide wide_group(duo_operation operation, const float *x, const float *y)
 {
+    const wide low = wide_column(operation, x, y);
+    return low + wide_column(operation, x + 128, y + 128);
+}
+
+/* Adds V of a quarter to all lanes, 0 < count <= 2048. */
+INLINE void wide_quarter(duo_operation operation, const float *x, const float *y, int count,
+                         wide_lanes *sum)
+{
+    const int groups = count / 256, left = count % 256;
+    float x_left[256] = {0}, y_left[256] = {0};
+    if (left > 0) {
+        memcpy(x_left, x + 256 * groups, (size_t)left * sizeof *x);
+        if (operation == DUO_SDOT) memcpy(y_left, y + 256 * groups, (size_t)left * sizeof *y);
+    }
     ROLLED for (int i = 0; i < WIDE_PARTS; i++)
     {
-        const wide low = wide_column(operation, x, y);
-        const wide high = wide_column(operation, x + 128, y + 128);
-        v->part[i] += low + high;
-        x += WIDE;
-        y += WIDE;
+        wide g[8] = {0};
+        ROLLED for (int q = 0; q < groups; q++) g[q] =
+            wide_group(operation, x + 256 * q + WIDE * i, y + 256 * q + WIDE * i);
+        if (left > 0) g[groups] = wide_group(operation, x_left + WIDE * i, y_left + WIDE * i);
+        sum->part[i] += ((g[0] + g[1]) + (g[2] + g[3])) + ((g[4] + g[5]) + (g[6] + g[7]));
     }
 }
 
-/* The same if `count` elements are left, 0 < count < 256; missing ones count as +0. */
-INLINE void wide_group_some(duo_operation operation, const float *x, const float *y, int count,
-                            wide_lanes *v)
+/* 0 < n <= DUO_BLOCK */
+INLINE double wide_block(duo_operation operation, const float *x, const float *y, int n)
 {
-    float x_left[256] = {0}, y_left[256] = {0};
-    memcpy(x_left, x, (size_t)count * sizeof *x);
-    if (operation == DUO_SDOT) memcpy(y_left, y, (size_t)count * sizeof *y);
-    wide_group(operation, x_left, y_left, v);
-}
-
-/* The sum of 16 lanes, by halving. */
-INLINE double wide_add_lanes(wide_lanes v)
-{
-    for (int step = WIDE_PARTS / 2; step >= 1; step /= 2)
-        for (int i = 0; i < step; i++) v.part[i] += v.part[i + step];
-    for (int step = WIDE / 2; step >= 1; step /= 2)
-        for (int i = 0; i < step; i++) v.part[0][i] += v.part[0][i + step];
-    return v.part[0][0];
-}
-
-/* Sum of a block, 0 < count <= 1024. */
-INLINE double wide_block(duo_operation operation, const float *x, const float *y, int count)
-{
-    wide_lanes v = {0};
-    ROLLED for (; count >= 256; count -= 256)
-    {
-        wide_group(operation, x, y, &v);
-        x += 256;
-        y += 256;
-    }
-    if (UNLIKELY(count > 0)) wide_group_some(operation, x, y, count, &v);
-    return wide_add_lanes(v);
+    wide_lanes sum = {0};
+    ROLLED for (int i = 0; i < n; i += QUARTER)
+        wide_quarter(operation, x + i, y + i, n - i < QUARTER ? n - i : QUARTER, &sum);
+    return add_lanes(sum);
 }
 
 INLINE double wide_unit(duo_operation operation, int64_t n, const float *x, const float *y)
@@ -380,7 +402,7 @@ INLINE bool needs_care(float sum)
         if (UNLIKELY(!mode_is_usable(before)))                                                     \
             return duo_lanes_in_fit_mode(name##_rounded, n, x, y);                                 \
         if (n > DUO_BLOCK) return name##_blocks(n, x, y, before);                                  \
-        const float sum = to_float(add_lanes(block_some(operation, n, x, second)));                \
+        const float sum = to_float(block(operation, (int)n, x, second));                           \
         return LIKELY(!needs_care(sum)) ? sum : name##_anew(n, x, y, before, sum);                 \
     }
 

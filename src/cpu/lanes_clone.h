@@ -14,7 +14,7 @@
 
 #include "call.h"
 
-enum { DUO_BLOCK = 1024, DUO_UNIT = 64 * DUO_BLOCK };
+enum { DUO_BLOCK = 8192, DUO_UNIT = 8 * DUO_BLOCK };
 
 /* A whole reduction of 0 < n <= DUO_UNIT contiguous elements on the calling thread, rounded. Only
  * sdot uses y. */

@@ -14,9 +14,14 @@ enum { WIDTH = 4, PARTS = 4 };
 
 typedef float vector __attribute__((vector_size(16)));
 typedef unsigned int vector_bits __attribute__((vector_size(16)));
-typedef struct lanes {
-    vector part[PARTS];
-} lanes;
+
+#if defined(__x86_64__)
+#define VECTOR_REGISTER "x"
+#elif defined(__aarch64__)
+#define VECTOR_REGISTER "w"
+#else
+#define VECTOR_REGISTER "m" /* a register or not */
+#endif
 
 static inline vector load(const float *p)
 {
@@ -40,24 +45,23 @@ static inline wide widen(const float *p) { return (wide){(double)p[0], (double)p
 
 static inline vector absolute(vector v) { return (vector)((vector_bits)v & 0x7FFFFFFFu); }
 
-static inline double add_lanes(lanes v)
-{
-    double d[16];
-    for (int l = 0; l < 16; l++) d[l] = (double)v.part[l / WIDTH][l % WIDTH];
-    for (int step = 8; step >= 1; step /= 2)
-        for (int l = 0; l < step; l++) d[l] += d[l + step];
-    return d[0];
-}
+typedef struct wide_lanes {
+    wide part[2 * PARTS];
+} wide_lanes;
 
-static inline double add_lanes_2(lanes a, lanes b) { return add_lanes(a) + add_lanes(b); }
+static inline wide widen_low(vector v) { return (wide){(double)v[0], (double)v[1]}; }
+static inline wide widen_high(vector v) { return (wide){(double)v[2], (double)v[3]}; }
 
-static inline double add_lanes_4(lanes a, lanes b, lanes c, lanes d)
+static inline double add_lanes(wide_lanes v)
 {
-    return add_lanes_2(a, b) + add_lanes_2(c, d);
+    for (int step = PARTS; step >= 1; step /= 2)
+        for (int p = 0; p < step; p++) v.part[p] += v.part[p + step];
+    return v.part[0][0] + v.part[0][1];
 }
 
 static inline vector add(vector a, vector b) { return a + b; }
 static inline vector multiply(vector a, vector b) { return a * b; }
+static inline wide add_wide(wide a, wide b) { return a + b; }
 static inline double add_doubles(double a, double b) { return a + b; }
 static inline float to_float(double sum) { return (float)sum; }
 

@@ -108,12 +108,11 @@ static float reduce_in_fit_mode(const vectors *v)
 }
 
 /* The length of a unit: each thread gets at least four, so that no thread does much more than
- * another. A unit has at least four blocks, because the lanes of four are added together
- * (lanes_body.h). */
+ * another, as long as a unit has more than one block. */
 static int64_t unit_length(int64_t n, int threads)
 {
     int64_t length = DUO_UNIT;
-    while (threads > 1 && length > 4 * DUO_BLOCK && n / length < 4 * threads) length /= 2;
+    while (threads > 1 && length > DUO_BLOCK && n / length < 4 * threads) length /= 2;
     return length;
 }
 

@@ -11,7 +11,7 @@
 
 _Static_assert(FLT_EVAL_METHOD == 0, "every operation must be rounded to its own type");
 
-enum { BLOCK = 1024, LANES = 16 };
+enum { BLOCK = 8192, QUARTER = 2048, LANES = 16 };
 
 typedef struct vectors {
     duo_operation operation;
@@ -47,25 +47,29 @@ static double add_lanes(double d[LANES])
     return d[0];
 }
 
-/* Block of the elements from `first` on: 1024 of them, in float32 up to the lanes. */
+/* Block of the elements from `first` on: 8192 of them, in float32 up to quarters of lanes. */
 static double block_float(const vectors *v, int64_t first)
 {
     double lane[LANES];
     for (int l = 0; l < LANES; l++) {
-        float g[4];
-        for (int q = 0; q < 4; q++) {
-            float t[2];
-            for (int h = 0; h < 2; h++) {
-                float a[4];
-                for (int r = 0; r < 4; r++) {
-                    const int64_t i = first + 256 * q + 128 * h + 16 * r + l;
-                    a[r] = leaf_float(v, i) + leaf_float(v, i + 64);
+        double sum[4];
+        for (int p = 0; p < 4; p++) {
+            float g[8];
+            for (int q = 0; q < 8; q++) {
+                float t[2];
+                for (int h = 0; h < 2; h++) {
+                    float a[4];
+                    for (int r = 0; r < 4; r++) {
+                        const int64_t i = first + QUARTER * p + 256 * q + 128 * h + 16 * r + l;
+                        a[r] = leaf_float(v, i) + leaf_float(v, i + 64);
+                    }
+                    t[h] = (a[0] + a[2]) + (a[1] + a[3]);
                 }
-                t[h] = (a[0] + a[2]) + (a[1] + a[3]);
+                g[q] = t[0] + t[1];
             }
-            g[q] = t[0] + t[1];
+            sum[p] = ((g[0] + g[1]) + (g[2] + g[3])) + ((g[4] + g[5]) + (g[6] + g[7]));
         }
-        lane[l] = (double)(((g[0] + g[1]) + g[2]) + g[3]);
+        lane[l] = ((sum[0] + sum[1]) + sum[2]) + sum[3];
     }
     return add_lanes(lane);
 }
@@ -75,20 +79,24 @@ static double block_double(const vectors *v, int64_t first)
 {
     double lane[LANES];
     for (int l = 0; l < LANES; l++) {
-        double g[4];
-        for (int q = 0; q < 4; q++) {
-            double t[2];
-            for (int h = 0; h < 2; h++) {
-                double a[4];
-                for (int r = 0; r < 4; r++) {
-                    const int64_t i = first + 256 * q + 128 * h + 16 * r + l;
-                    a[r] = leaf_double(v, i) + leaf_double(v, i + 64);
+        double sum[4];
+        for (int p = 0; p < 4; p++) {
+            double g[8];
+            for (int q = 0; q < 8; q++) {
+                double t[2];
+                for (int h = 0; h < 2; h++) {
+                    double a[4];
+                    for (int r = 0; r < 4; r++) {
+                        const int64_t i = first + QUARTER * p + 256 * q + 128 * h + 16 * r + l;
+                        a[r] = leaf_double(v, i) + leaf_double(v, i + 64);
+                    }
+                    t[h] = (a[0] + a[2]) + (a[1] + a[3]);
                 }
-                t[h] = (a[0] + a[2]) + (a[1] + a[3]);
+                g[q] = t[0] + t[1];
             }
-            g[q] = t[0] + t[1];
+            sum[p] = ((g[0] + g[1]) + (g[2] + g[3])) + ((g[4] + g[5]) + (g[6] + g[7]));
         }
-        lane[l] = ((g[0] + g[1]) + g[2]) + g[3];
+        lane[l] = ((sum[0] + sum[1]) + sum[2]) + sum[3];
     }
     return add_lanes(lane);
 }

@@ -1,14 +1,17 @@
 /*
- * reduce/block_sum.cuh - one warp sums a block of 1024 elements in the documented order.
+ * reduce/block_sum.cuh - a thread block sums blocks of 8192 elements in the documented order, one
+ * after the other.
  *
- * Order     docs/numerics.md. Element i = 1024 b + 256 q + 128 h + 16 r + l.
+ * Order     docs/numerics.md. Element i = 8192 b + 2048 p + 256 q + 128 h + 16 r + l.
  *           float32, per lane l:  A(r) = a(r) + a(r+4),  T = (A(0) + A(2)) + (A(1) + A(3)),
- *                                 G(q) = T(h=0) + T(h=1),  V = ((G(0) + G(1)) + G(2)) + G(3)
- *           float64: the 16 lanes by halving (8, 4, 2, 1).
+ *                                 G(q) = T(h=0) + T(h=1),
+ *                                 V(p) = the eight G in adjacent pairs
+ *           float64: ((V(0) + V(1)) + V(2)) + V(3), then the 16 lanes by halving (8, 4, 2, 1).
  *
- * Thread t of a warp loads elements 32 j + t: 4-byte loads, which fill whole 128-byte lines for
- * unit increments and serve every alignment. Thread t then holds lane t % 16, rows t / 16 + 0, 2,
- * 4, 6, and one exchange across 16 threads completes T.
+ * Each of the 8 warps sums an eighth of a block: half of a V. Thread t of a warp loads elements
+ * 32 j + t: 4-byte loads, which fill whole 128-byte lines for unit increments and serve every
+ * alignment. Thread t then holds lane t % 16, rows t / 16 + 0, 2, 4, 6, and one exchange across 16
+ * threads completes T. The eighths meet in shared memory.
  *
  * Nothing may be contracted or reordered: every addition and product is an intrinsic that rounds to
  * nearest.
@@ -18,7 +21,9 @@
 
 #include <stdint.h>
 
-constexpr int kBlock = 1024; /* elements */
+constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr int kLanes = 16;
+constexpr int kBlock = 8192, kEighth = kBlock / kWarps; /* elements */
 constexpr unsigned kWholeWarp = 0xffffffffu;
 
 struct vectors {
@@ -58,7 +63,7 @@ struct product_leaf {
     }
 };
 
-/* ---- One block of elements, by one warp ---- */
+/* ---- An eighth of a block, by one warp ---- */
 
 static __device__ __forceinline__ float add(float a, float b) { return __fadd_rn(a, b); }
 static __device__ __forceinline__ double add(double a, double b) { return __dadd_rn(a, b); }
@@ -96,14 +101,12 @@ static __device__ __forceinline__ Value group_sum(const loaded<Leaf, Count> &in,
     return add(column_sum<Value>(in, j), column_sum<Value>(in, j + 4));
 }
 
-/* Sums the 16 lanes of a block, in every thread. */
-template <class Value>
-static __device__ __forceinline__ double add_lanes(Value lane)
+/* Two groups: half of the thread's loads for an eighth. */
+template <class Value, class Leaf>
+static __device__ __forceinline__ Value pair_sum(const loaded<Leaf, 16> &in)
 {
-    double sum = lane;
-#pragma unroll
-    for (int distance = 8; distance > 0; distance /= 2) sum = add_across(sum, distance);
-    return sum;
+    const Value low = group_sum<Value>(in, 0);
+    return add(low, group_sum<Value>(in, 8));
 }
 
 /* How a kernel loads. */
@@ -119,7 +122,7 @@ static __device__ __forceinline__ float load(const float *p)
     return Policy == kCached ? __ldcg(p) : __ldcs(p);
 }
 
-/* Half a block of neighbouring elements. */
+/* Half an eighth: neighbouring elements. */
 template <load_policy Policy, class Leaf>
 static __device__ __forceinline__ void load_half(loaded<Leaf, 16> &to, const float *x,
                                                  const float *y)
@@ -132,18 +135,18 @@ static __device__ __forceinline__ void load_half(loaded<Leaf, 16> &to, const flo
 }
 
 /*
- * Sum of the block that begins at element `first`, for any increments and any length above 0;
- * missing elements count as +0, which changes no bit. Not inline: that would take registers from
- * the loop over whole blocks.
+ * Sum of the eighth that begins at element `first`, for any increments and any length; missing
+ * elements count as +0, which changes no bit.
  */
 template <class Leaf, class Value>
-static __device__ __noinline__ double block_sum(const vectors &in, int64_t first)
+static __device__ __forceinline__ Value eighth_sum(const vectors &in, int64_t first)
 {
     int64_t element = first + threadIdx.x % 32;
     const float *x = in.x + element * in.incx, *y = in.y + element * in.incy;
-    Value v = 0;
+    Value v = 0, low = 0;
 #pragma unroll 1
-    for (int q = 0; q < 4 && first + 256 * q < in.n; q++) {
+    for (int q = 0; q < 4; q++) {
+        if (q % 2 == 0 && first + 256 * q >= in.n) break;
         loaded<Leaf, 8> group;
 #pragma unroll
         for (int j = 0; j < 8; j++, element += 32, x += 32 * in.incx, y += 32 * in.incy) {
@@ -151,77 +154,118 @@ static __device__ __noinline__ double block_sum(const vectors &in, int64_t first
             if (Leaf::kVectors == 2) group.y[j] = element < in.n ? load<kStrided>(y) : 0.0f;
         }
         const Value g = group_sum<Value>(group, 0);
-        v = q == 0 ? g : add(v, g);
+        if (q % 2 == 0)
+            low = g;
+        else
+            v = q == 1 ? add(low, g) : add(v, add(low, g));
     }
-    return add_lanes(v);
+    return v;
+}
+
+/* Lanes of a block's eighths. */
+template <class Value>
+using eighths = Value[kWarps][kLanes];
+
+/* A thread's lane of a block, from the eighths' lanes. */
+template <class Value>
+static __device__ __forceinline__ double lane_sum(const eighths<Value> &of)
+{
+    const int lane = threadIdx.x % kLanes;
+    double sum = add(of[0][lane], of[1][lane]);
+#pragma unroll
+    for (int i = 2; i < kWarps; i += 2) sum = add(sum, (double)add(of[i][lane], of[i + 1][lane]));
+    return sum;
+}
+
+/* The sum of 16 lanes, by halving, in all of 16 threads. */
+static __device__ __forceinline__ double add_lanes(double sum)
+{
+#pragma unroll
+    for (int distance = kLanes / 2; distance > 0; distance /= 2) sum = add_across(sum, distance);
+    return sum;
 }
 
 /* ---- A thread block sums a piece ---- */
 
 /*
- * One thread block sums a piece: 2^p neighbouring blocks of 1024 elements.
+ * One thread block sums a piece: 2^p neighbouring blocks.
  *
- * Its 8 warps take the blocks in turn, so that the thread block reads one stretch of memory from
- * beginning to end, half a block ahead of its additions. The sums of the blocks go to shared memory
- * and are added there in adjacent pairs.
+ * It takes the blocks in turn, so that it reads one stretch of memory from beginning to end, half a
+ * block ahead of its additions. The lanes of up to 16 blocks wait in shared memory; then two
+ * blocks' lanes are added by each warp, and the blocks in adjacent pairs.
  */
 
-constexpr int kThreads = 256, kWarps = kThreads / 32;
-constexpr int kPart = 128 * kWarps; /* blocks with sums in shared memory at a time */
+constexpr int kPart = 2 * kWarps; /* blocks with lanes in shared memory at a time */
+constexpr int kParts = 128;       /* of the longest piece */
 
-static_assert((kPart & (kPart - 1)) == 0 && kPart >= 32, "a part is a whole tree");
+static_assert((kPart & (kPart - 1)) == 0, "a part is a whole tree");
 
 /* The vectors in pieces, one for each thread block. */
 struct pieces : vectors {
-    int piece; /* blocks of elements per thread block: a power of two, kWarps or more */
+    int piece; /* blocks per thread block: a power of two */
 };
 
-/*
- * Puts the sums of a warp's blocks into their places in `sums`: blocks first, first + kWarps, first
- * + 2 kWarps, ..., `count` of them. Blocks beyond the vectors have sum 0.
- */
-template <class Leaf, class Value, load_policy Policy>
-static __device__ __forceinline__ void sum_blocks(const pieces &in, int64_t first, int count,
-                                                  double *sums)
+/* Puts the lanes of a warp's eighth of block i into their places. */
+template <class Value>
+static __device__ __forceinline__ void put(eighths<Value> *lanes, int i, Value v)
 {
-    const int thread = threadIdx.x % 32;
-    bool finite = true;
+    const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
+    if (thread < kLanes) lanes[i][warp][thread] = v;
+}
+
+/* Those of blocks first + i, ..., first + count - 1, whole or not. Not inline: that would take
+ * registers from the loop over whole ones. */
+template <class Leaf, class Value>
+static __device__ __noinline__ void sum_any_eighths(const vectors &in, int first, int i, int count,
+                                                    eighths<Value> *lanes)
+{
+    const int warp = threadIdx.x / 32;
+#pragma unroll 1
+    for (; i < count; i++)
+        put(lanes, i, eighth_sum<Leaf, Value>(in, (int64_t)(first + i) * kBlock + warp * kEighth));
+}
+
+/* Those of blocks first, first + 1, ..., `count` of them. Those beyond the vectors have sum 0. */
+template <class Leaf, class Value, load_policy Policy>
+static __device__ __forceinline__ void sum_eighths(const pieces &in, int first, int count,
+                                                   eighths<Value> *lanes)
+{
     int i = 0;
     if (Policy != kStrided) {
-        const int64_t whole = (in.n / kBlock - first + kWarps - 1) / kWarps;
-        const int wholes = whole < count ? (int)whole : count; /* may be negative */
-        const float *x = in.x + first * kBlock + thread, *y = in.y + first * kBlock + thread;
+        const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
+        const int64_t own = (int64_t)first * kBlock + warp * kEighth;   /* the first element */
+        const int64_t whole = (in.n - own + kBlock - kEighth) / kBlock; /* may be negative */
+        const int wholes = whole < count ? (int)whole : count;
+        const float *x = in.x + own + thread, *y = in.y + own + thread;
         loaded<Leaf, 16> low, high;
         if (wholes > 0) load_half<Policy>(low, x, y);
 #pragma unroll 1
         for (; i < wholes; i++) {
-            load_half<Policy>(high, x + 512, y + 512);
-            Value v = group_sum<Value>(low, 0);
-            v = add(v, group_sum<Value>(low, 8));
-            x += kWarps * kBlock;
-            y += kWarps * kBlock;
+            load_half<Policy>(high, x + kEighth / 2, y + kEighth / 2);
+            const Value v = pair_sum<Value>(low);
+            x += kBlock;
+            y += kBlock;
             if (i + 1 < wholes) load_half<Policy>(low, x, y);
-            v = add(v, group_sum<Value>(high, 0));
-            const double sum = add_lanes(add(v, group_sum<Value>(high, 8)));
-            if (thread == 0) sums[i * kWarps] = sum;
-            finite = finite && isfinite(sum);
+            put(lanes, i, add(v, pair_sum<Value>(high)));
         }
     }
+    if (i < count) sum_any_eighths<Leaf, Value>(in, first, i, count, lanes);
+}
+
+/* Sums blocks first, first + 1, ... that have no finite sum once more, in float64 throughout. Every
+ * thread must call, when all have added the lanes. */
+template <class Leaf>
+static __device__ __noinline__ void sum_anew(const vectors &in, int first, int count, double *sums)
+{
+    __shared__ eighths<double> lanes[1];
 #pragma unroll 1
-    for (; i < count; i++) {
-        const int64_t element = (first + i * kWarps) * kBlock;
-        const double sum = element < in.n ? block_sum<Leaf, Value>(in, element) : 0.0;
-        if (thread == 0) sums[i * kWarps] = sum;
-        finite = finite && isfinite(sum);
-    }
-    if (finite || sizeof(Value) == sizeof(double)) return;
-    __syncwarp();
-#pragma unroll 1
-    for (i = 0; i < count; i++) {
-        if (isfinite(sums[i * kWarps])) continue;
-        const double sum = block_sum<Leaf, double>(in, (first + i * kWarps) * kBlock);
-        __syncwarp(); /* every thread has looked at the sum */
-        if (thread == 0) sums[i * kWarps] = sum;
+    for (int i = 0; i < count; i++) {
+        if (isfinite(sums[i])) continue;
+        sum_any_eighths<Leaf, double>(in, first + i, 0, 1, lanes);
+        __syncthreads();
+        const double sum = add_lanes(lane_sum(lanes[0]));
+        if (threadIdx.x == 0) sums[i] = sum;
+        __syncthreads();
     }
 }
 
@@ -239,40 +283,34 @@ static __device__ __forceinline__ double sum_of_shared(double *value, int count)
     return sum;
 }
 
-/*
- * Adds sums in adjacent pairs as they come. Thread L of the warp keeps the sum of the last run of
- * 2^L until the next such run is complete.
- */
-struct pair_sum {
-    double waiting = 0.0;
-
-    /* Adds the sum with this index (0, 1, 2, ...); every thread of the warp has it. Returns the sum
-     * of the largest run that ends here. */
-    __device__ __forceinline__ double add_next(int index, double sum)
-    {
-        int level = 0;
-        for (; index >> level & 1; level++) sum = add(__shfl_sync(kWholeWarp, waiting, level), sum);
-        if (threadIdx.x % 32 == level) waiting = sum;
-        return sum;
-    }
-};
-
 /* Sum of the thread block's piece; valid in the first warp. Every thread must call. */
 template <class Leaf, class Value, load_policy Policy>
 static __device__ __forceinline__ double piece_sum(const pieces &in)
 {
-    __shared__ double sums[kPart];
+    __shared__ eighths<Value> lanes[kPart];
+    __shared__ double sums[kPart], of_parts[kParts];
     const int warp = threadIdx.x / 32, part = in.piece < kPart ? in.piece : kPart;
-    const int64_t first = (int64_t)blockIdx.x * in.piece;
-    pair_sum pairs;
-    double sum = 0.0;
+    const int block = threadIdx.x / kLanes; /* whose lanes the thread adds */
+#pragma unroll 1
     for (int done = 0; done < in.piece; done += part) {
-        if (done > 0) __syncthreads(); /* the sums before were added */
-        sum_blocks<Leaf, Value, Policy>(in, first + done + warp, part / kWarps, sums + warp);
+        const int first = (int)blockIdx.x * in.piece + done;
+        sum_eighths<Leaf, Value, Policy>(in, first, part, lanes);
         __syncthreads();
-        if (warp == 0) sum = pairs.add_next(done / part, sum_of_shared(sums, part));
+        bool finite = true;
+        if (2 * warp < part) { /* whole warps: they exchange their lanes */
+            const double of_block = add_lanes(block < part ? lane_sum(lanes[block]) : 0.0);
+            finite = isfinite(of_block);
+            if (block < part && threadIdx.x % kLanes == 0) sums[block] = of_block;
+        }
+        if (__syncthreads_or(!finite) && sizeof(Value) < sizeof(double))
+            sum_anew<Leaf>(in, first, part, sums);
+        if (warp > 0) continue;
+        const double sum = sum_of_shared(sums, part);
+        if (threadIdx.x == 0) of_parts[done / part] = sum;
     }
-    return sum;
+    if (warp > 0) return 0.0;
+    __syncwarp();
+    return in.piece == part ? of_parts[0] : sum_of_shared(of_parts, in.piece / part);
 }
 
 #endif
