@@ -2,7 +2,7 @@
  * product_order.h - the order of summation of a product, for the CPU's kernels and the GPU's:
  * docs/numerics.md defines it.
  *
- * An element of C is summed in segments of DUO_CHAIN_BYTES: 512 steps of k, in float64 256. In most
+ * An element of C is summed in segments of DUO_SEGMENT steps of k, the last one shorter. In most
  * products a segment is one chain of fused multiply-adds over ascending k, from +0. In a vector
  * product it is DUO_CHAINS chains side by side, chain z for the steps k = z mod DUO_CHAINS, which
  * are then added by halves: z and z + 4, then z and z + 2, then z and z + 1. The sums of the
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-    DUO_CHAIN_BYTES = 2048, /* of a segment: 512 floats or 256 doubles */
+    DUO_SEGMENT = 256,
     DUO_CHAINS = 8,
     DUO_FEW = 16,        /* elements of C: with so few, each would wait for its own chain, */
     DUO_MANY = 64,       /* if k is at least this */

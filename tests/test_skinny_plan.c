@@ -27,7 +27,7 @@ static void check(const duo_skinny_size *size, const duo_skinny_device *device, 
               (plan.column_tiles - 1) * columns < size->columns,
           "%jd tiles of %jd columns", (intmax_t)plan.column_tiles, (intmax_t)columns);
     if (size->ordered)
-        CHECK(plan.segment == duo_skinny_segment, "segments of %jd", (intmax_t)plan.segment);
+        CHECK(plan.segment == DUO_SEGMENT, "segments of %jd", (intmax_t)plan.segment);
     CHECK(plan.segments * plan.segment >= size->k, "%jd segments of %jd", (intmax_t)plan.segments,
           (intmax_t)plan.segment);
     CHECK(plan.ranges * plan.range >= plan.segments, "%jd ranges of %jd", (intmax_t)plan.ranges,

@@ -81,9 +81,6 @@ double duo_ffma_pieces(double work)
     return pieces < least ? 1.0 : pieces;
 }
 
-/* Steps of k of a segment. */
-static int64_t chain_of(const duo_ffma *clone) { return DUO_CHAIN_BYTES / clone->number_bytes; }
-
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -113,8 +110,8 @@ static void tile_piece(void *job, int64_t number)
         t->clone->multiply(&tile);
         return;
     }
-    const int64_t chain = chain_of(t->clone), first = s * chain;
-    const duo_product part = duo_product_steps(&tile, first, smaller(chain, p->k - first),
+    const int64_t first = s * DUO_SEGMENT;
+    const duo_product part = duo_product_steps(&tile, first, smaller(DUO_SEGMENT, p->k - first),
                                                t->sums + (s * p->n + j) * p->m + i, p->m);
     t->clone->multiply(&part);
 }
@@ -192,7 +189,7 @@ static double longest(const tiles *t, int threads)
 static void cut_k(tiles *t, int64_t pieces, int threads)
 {
     const duo_product *const p = t->p;
-    const int64_t segments = ceiling(p->k, chain_of(t->clone));
+    const int64_t segments = ceiling(p->k, DUO_SEGMENT);
     const int64_t floats = p->m * p->n * segments;
     tiles deep = *t;
     if (t->clone->number_bytes != sizeof(float)) return; /* sums are written as C is: as floats */
@@ -267,7 +264,7 @@ static void task(panels *w, int64_t number)
         duo_product_tile(w->p, 0, w->p->m, j, smaller(w->columns, w->p->n - j));
     if (i < packs) {
         const int64_t group = rounded(ceiling(panel.n, w->groups), w->clone->panel_width(panel.n));
-        const int64_t first = i % w->segments * chain_of(w->clone), from = i / w->segments * group;
+        const int64_t first = i % w->segments * DUO_SEGMENT, from = i / w->segments * group;
         await(&w->multiplied[buffer], round * w->multiplies);
         if (from < panel.n)
             w->clone->pack(&panel, first, from, smaller(group, panel.n - from), w->panel[buffer]);
@@ -306,7 +303,7 @@ static bool in_panels(const duo_ffma *clone, const duo_product *p, int threads)
     const int64_t widest = rounded(smaller(MOST, larger(LEAST_COLUMNS, columns)), clone->columns);
     w.columns = rounded(ceiling(p->n, ceiling(p->n, widest)), clone->columns);
     const int64_t count = ceiling(p->n, w.columns);
-    w.segments = ceiling(p->k, chain_of(clone));
+    w.segments = ceiling(p->k, DUO_SEGMENT);
     w.groups = ceiling(2 * threads, w.segments);
     w.rows = smaller(rounded(ceiling(p->m, 3 * threads), clone->rows), clone->block_rows);
     w.multiplies = ceiling(p->m, w.rows);
@@ -361,7 +358,7 @@ typedef struct packing {
 static void pack_piece(void *job, int64_t number)
 {
     const packing *const w = job;
-    const int64_t first = number / w->groups * chain_of(w->clone);
+    const int64_t first = number / w->groups * DUO_SEGMENT;
     const int64_t from = number % w->groups * w->group;
     if (w->operand == DUO_A)
         w->clone->pack_rows(w->p, first, from, smaller(w->group, w->p->m - from), w->all,
@@ -383,7 +380,7 @@ void duo_ffma_pack(duo_algorithm_id algorithm, const duo_call *call, int i, void
                  .group = GROUP * (i == DUO_A ? clone->rows : clone->panel_width(p.n)),
                  .memory = memory};
     w.groups = ceiling(rows, w.group);
-    duo_team_run(pack_piece, &w, w.groups * ceiling(p.k, chain_of(clone)), call->threads);
+    duo_team_run(pack_piece, &w, w.groups * ceiling(p.k, DUO_SEGMENT), call->threads);
 }
 
 /* ---- A product ---- */

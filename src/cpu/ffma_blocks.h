@@ -8,6 +8,10 @@
  * Included by ffma_body.h.
  */
 
+/* Steps of k that decide whether a block of an operand is large: two segments. (With one, an A of
+ * 192 rows would be read where it is, and 512^3 take 1.5 times as long on a Xeon.) */
+static int64_t steps_used(const duo_product *p) { return smaller(p->k, 2 * DUO_SEGMENT); }
+
 /* With few rows of C an element of B is used so seldom that columns of B are read where they are.
  * But if they are a multiple of 4 KiB apart, all columns of a tile want the same lines of the L1
  * cache, which has room for eight or twelve. */
@@ -15,7 +19,7 @@ static bool packs_b(const duo_product *p)
 {
     const bool collides = !p->transb && p->ldb % 1024 == 0;
     if (!p->transb && p->m <= UNPACKED_ROWS && !(collides && COLUMNS > 8)) return false;
-    return collides || p->n * smaller(p->k, CHAIN) > UNPACKED_B;
+    return collides || p->n * steps_used(p) > UNPACKED_B;
 }
 
 /* What all rows of a block have in common: columns [0, n) of p and of packed B, or B itself. */
@@ -46,7 +50,7 @@ static const number *all_of_b(const duo_product *p)
 static void multiply_segment(const block *b, int64_t i0, int64_t rows, int64_t first)
 {
     const duo_product *const p = b->p;
-    const int64_t k = smaller(p->k - first, CHAIN);
+    const int64_t k = smaller(p->k - first, DUO_SEGMENT);
     const number *const packed_a =
         b->all_a != NULL ? b->all_a + first * p->packed->rows + (p->row + i0) * k : b->a;
     const packing form = (packed_a != NULL ? A_PACKED : 0) | (b->panel != NULL ? B_PACKED : 0);
@@ -82,7 +86,7 @@ static void multiply_segment(const block *b, int64_t i0, int64_t rows, int64_t f
 static void multiply_rows(const block *b)
 {
     for (int64_t i = 0; i < b->p->m; i += BLOCK_ROWS)
-        for (int64_t first = 0; first == 0 || first < b->p->k; first += CHAIN)
+        for (int64_t first = 0; first == 0 || first < b->p->k; first += DUO_SEGMENT)
             multiply_segment(b, i, smaller(b->p->m - i, BLOCK_ROWS), first);
 }
 
@@ -91,19 +95,19 @@ static void multiply_rows(const block *b)
 static int64_t a_numbers(const duo_product *p)
 {
     if (all_of_a(p) != NULL) return 0;
-    return (smaller(p->m, BLOCK_ROWS) / ROWS + 1) * ROWS * smaller(p->k, CHAIN);
+    return (smaller(p->m, BLOCK_ROWS) / ROWS + 1) * ROWS * smaller(p->k, DUO_SEGMENT);
 }
 
 static int64_t total_numbers(const duo_product *p, int64_t n)
 {
-    return p->k > CHAIN ? (smaller(p->m, BLOCK_ROWS) / ROWS + 2) * ROWS * n : 0;
+    return p->k > DUO_SEGMENT ? (smaller(p->m, BLOCK_ROWS) / ROWS + 2) * ROWS * n : 0;
 }
 
 static int64_t panel_numbers(int64_t n, int64_t k) { return n * k; }
 
 static void pack_segment(const duo_product *p, int64_t first, int64_t j, int64_t n, number *to)
 {
-    const int64_t k = smaller(p->k - first, CHAIN);
+    const int64_t k = smaller(p->k - first, DUO_SEGMENT);
     pack_b(to + j * k, p->b + (p->transb ? first * p->ldb + j : first + j * p->ldb), p->ldb,
            p->transb, n, k, even_columns(p->n));
 }
@@ -116,7 +120,7 @@ static void pack_panel(const duo_product *p, int64_t first, int64_t j, int64_t n
 static void pack_rows(const duo_product *p, int64_t first, int64_t i, int64_t m, int64_t rows,
                       void *packed)
 {
-    const int64_t k = smaller(p->k - first, CHAIN);
+    const int64_t k = smaller(p->k - first, DUO_SEGMENT);
     pack_a((number *)packed + first * rows + i * k,
            p->a + (p->transa ? i * p->lda + first : i + first * p->lda), p->lda, p->transa, m, k);
 }
@@ -148,14 +152,14 @@ static bool multiply_blocks(const duo_product *p)
 {
     enum { LEAST = 8 * COLUMNS, MOST = 4080 / sizeof(number) / COLUMNS * COLUMNS };
     const bool one_segment = p->m <= BLOCK_ROWS;
-    const int64_t steps = smaller(p->k, CHAIN), deep = one_segment ? steps : p->k;
+    const int64_t steps = smaller(p->k, DUO_SEGMENT), deep = one_segment ? steps : p->k;
     const int64_t fit = PANEL_BYTES / (int64_t)sizeof(number) / deep / COLUMNS * COLUMNS;
     const number *const all_b = all_of_b(p);
     const int64_t width = all_b != NULL ? even_columns(p->packed->columns) : 1;
     const int64_t columns =
         smaller(p->n, (fit < LEAST ? LEAST : smaller(fit, MOST)) / width * width);
     const bool packs = all_b == NULL && packs_b(p);
-    const bool packs_a = p->transa || smaller(p->m, BLOCK_ROWS) * steps > UNPACKED_A;
+    const bool packs_a = p->transa || smaller(p->m, BLOCK_ROWS) * steps_used(p) > UNPACKED_A;
     const int64_t total = total_numbers(p, columns), a = packs_a ? a_numbers(p) : 0;
     const int64_t panel = packs ? columns * deep : 0;
     number *memory = NULL;
@@ -179,7 +183,7 @@ static bool multiply_blocks(const duo_product *p)
             b.panel_column = part.column;
             b.width = width;
         }
-        for (int64_t first = 0; first < p->k; first += CHAIN) {
+        for (int64_t first = 0; first < p->k; first += DUO_SEGMENT) {
             if (packs)
                 pack_segment(&part, first, 0, part.n, packed + (one_segment ? 0 : first * part.n));
             if (one_segment) multiply_segment(&b, 0, part.m, first);

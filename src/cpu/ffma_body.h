@@ -85,7 +85,7 @@
 #define UNROLLED _Pragma("GCC unroll 32")
 #endif
 
-enum { ROWS = 2 * FULL, CHAIN = DUO_CHAIN_BYTES / sizeof(number) };
+enum { ROWS = 2 * FULL };
 
 INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 

@@ -22,12 +22,12 @@ NOINLINE number one_element(const float *x, const float *y, int64_t k)
 {
     number total = 0.0f, sum[4];
     int64_t l = 0;
-    for (; l + 4 * CHAIN <= k; l += 4 * CHAIN) {
+    for (; l + 4 * DUO_SEGMENT <= k; l += 4 * DUO_SEGMENT) {
         vec8 s[4];
         UNROLLED for (int q = 0; q < 4; q++) s[q] = zero8();
-        for (int64_t z = l; z < l + CHAIN; z += DUO_CHAINS)
+        for (int64_t z = l; z < l + DUO_SEGMENT; z += DUO_CHAINS)
             UNROLLED for (int q = 0; q < 4; q++) s[q] =
-                fused8(load8(x + z + q * CHAIN), load8(y + z + q * CHAIN), s[q]);
+                fused8(load8(x + z + q * DUO_SEGMENT), load8(y + z + q * DUO_SEGMENT), s[q]);
         for (int q = 0; q < 4; q++) {
             number chain[DUO_CHAINS];
             store_number8(chain, s[q]);
@@ -35,8 +35,8 @@ NOINLINE number one_element(const float *x, const float *y, int64_t k)
         }
         for (int q = 0; q < 4; q++) total = l == 0 && q == 0 ? sum[q] : total + sum[q];
     }
-    for (; l < k; l += CHAIN) {
-        sum_elements(1, 1, x + l, 0, y + l, 0, smaller(k - l, CHAIN), sum, 0);
+    for (; l < k; l += DUO_SEGMENT) {
+        sum_elements(1, 1, x + l, 0, y + l, 0, smaller(k - l, DUO_SEGMENT), sum, 0);
         total = l == 0 ? sum[0] : total + sum[0];
     }
     return total;
@@ -75,11 +75,11 @@ NOINLINE void few_elements(const duo_product *p)
 {
     enum { PART = 128 };
     const bool a_along_k = p->transa, b_along_k = !p->transb;
-    const int64_t area = p->m * p->n, most = a_along_k && b_along_k ? CHAIN : PART;
+    const int64_t area = p->m * p->n, most = a_along_k && b_along_k ? DUO_SEGMENT : PART;
     number total[DUO_FEW], chain[DUO_FEW * DUO_CHAINS];
     float copy[DUO_FEW / 2 * PART];
-    for (int64_t first = 0; first < p->k; first += CHAIN) {
-        const int64_t end = smaller(p->k, first + CHAIN);
+    for (int64_t first = 0; first < p->k; first += DUO_SEGMENT) {
+        const int64_t end = smaller(p->k, first + DUO_SEGMENT);
         memset(chain, 0, (size_t)(area * DUO_CHAINS) * sizeof *chain);
         for (int64_t l = first; l < end; l += most) {
             const int64_t steps = smaller(end - l, most);

@@ -41,7 +41,7 @@ INLINE bool is_far(int64_t elements) { return elements > 1 << 15; }
  * does not copy X. */
 INLINE bool is_far_for_tiles(const view *w)
 {
-    const int64_t segment = w->m * smaller(w->p->k, CHAIN);
+    const int64_t segment = w->m * smaller(w->p->k, DUO_SEGMENT);
     return w->n > 8 ? segment > 1 << 18 : is_far(w->n > 4 ? segment : w->m * w->p->k);
 }
 
@@ -129,8 +129,8 @@ NOINLINE void few_by_columns(const view *w)
     for (int64_t i0 = 0; i0 < w->m; i0 += strip) {
         const int64_t rows = smaller(w->m - i0, strip);
         const int64_t vectors = (rows + FULL - 1) / FULL;
-        for (int64_t first = 0; first < p->k; first += CHAIN) {
-            const int64_t end = smaller(p->k, first + CHAIN);
+        for (int64_t first = 0; first < p->k; first += DUO_SEGMENT) {
+            const int64_t end = smaller(p->k, first + DUO_SEGMENT);
             number *const to = first == 0 ? total : sum;
             int64_t l = first;
             memset(to, 0, (size_t)(vectors * w->n * FULL) * sizeof *to);
@@ -180,8 +180,8 @@ INLINE void few_rows(const int columns, const view *w, int64_t i, int64_t known)
     const duo_product *const p = w->p;
     vec total[8];
     UNROLLED for (int j = 0; j < columns; j++) total[j] = zero(); /* compilers want it */
-    for (int64_t first = 0; first < p->k; first += CHAIN) {
-        const int64_t end = smaller(p->k, first + CHAIN);
+    for (int64_t first = 0; first < p->k; first += DUO_SEGMENT) {
+        const int64_t end = smaller(p->k, first + DUO_SEGMENT);
         vec s[8];
         UNROLLED for (int j = 0; j < columns; j++) s[j] = zero();
         for (int64_t l = first; l < end; l += FULL) {
@@ -247,8 +247,8 @@ NOINLINE void few_in_tiles(const view *w)
     for (int64_t i = 0; i < w->m; i += t.rows) {
         t.rows = rows_of_tile(w->m - i);
         const int64_t height = t.rows > FULL ? ROWS : t.rows > HALF ? FULL : HALF;
-        for (int64_t first = 0; first < p->k; first += CHAIN) {
-            t.k = smaller(p->k - first, CHAIN);
+        for (int64_t first = 0; first < p->k; first += DUO_SEGMENT) {
+            t.k = smaller(p->k - first, DUO_SEGMENT);
             t.adds = first > 0;
             t.a = w->x + i + first * w->ldx;
             for (int64_t j = 0; j < w->n; j += width) {
@@ -295,8 +295,8 @@ NOINLINE void without_memory(const duo_product *p)
         for (int64_t i = 0; i < p->m; i += FULL) {
             const int64_t rows = smaller(p->m - i, FULL);
             vec total = zero();
-            for (int64_t first = 0; first < p->k; first += CHAIN) {
-                const int64_t end = smaller(p->k, first + CHAIN);
+            for (int64_t first = 0; first < p->k; first += DUO_SEGMENT) {
+                const int64_t end = smaller(p->k, first + DUO_SEGMENT);
                 vec s = zero();
                 for (int64_t l = first; l < end; l++) {
                     float row[FULL] = {0};

@@ -18,8 +18,8 @@ INLINE void rows_in_registers(const bool whole, const view *w, const float *x, i
     const duo_product *const p = w->p;
     const mask which = some(rows);
     vec total = zero();
-    for (int64_t first = 0; first < p->k; first += CHAIN) {
-        const int64_t end = smaller(p->k, first + CHAIN);
+    for (int64_t first = 0; first < p->k; first += DUO_SEGMENT) {
+        const int64_t end = smaller(p->k, first + DUO_SEGMENT);
         vec s[DUO_CHAINS];
         UNROLLED for (int z = 0; z < DUO_CHAINS; z++) s[z] = zero();
         int64_t l = first;
@@ -82,8 +82,8 @@ NOINLINE void vector_by_columns(const view *w)
         const int64_t rows = smaller(w->m - i0, ROWS_OF_STRIP);
         const int64_t whole = rows / FULL, vectors = (rows + FULL - 1) / FULL;
         const mask last = some(rows - whole * FULL);
-        for (int64_t first = 0; first < p->k; first += CHAIN) {
-            const int64_t end = smaller(p->k, first + CHAIN);
+        for (int64_t first = 0; first < p->k; first += DUO_SEGMENT) {
+            const int64_t end = smaller(p->k, first + DUO_SEGMENT);
             memset(chain, 0, (size_t)vectors * FULL * CHAINS * sizeof *chain);
             int64_t l = first;
             for (; l + 2 * CHAINS <= end; l += 2 * CHAINS) {
@@ -167,19 +167,19 @@ NOINLINE void vector_by_rows(const view *w)
     const duo_product *const p = w->p;
     number total[ROWS_OF_STRIP], sum[8];
     const bool gathers = w->y_k != 1;
-    float near[CHAIN], *const far = gathers && p->k > CHAIN
-                                        ? duo_scratch_take((size_t)p->k * sizeof *far)
-                                        : NULL;
+    float near[DUO_SEGMENT], *const far = gathers && p->k > DUO_SEGMENT
+                                              ? duo_scratch_take((size_t)p->k * sizeof *far)
+                                              : NULL;
     float *const copy = far != NULL ? far : near;
-    const bool whole = far != NULL || p->k <= CHAIN; /* is all of Y copied at once? */
+    const bool whole = far != NULL || p->k <= DUO_SEGMENT; /* is all of Y copied at once? */
     if (gathers && whole)
         for (int64_t l = 0; l < p->k; l++) copy[l] = w->y[l * w->y_k];
     for (int64_t i0 = 0; i0 < w->m; i0 += ROWS_OF_STRIP) {
         const int64_t rows = smaller(w->m - i0, ROWS_OF_STRIP);
         for (int64_t i = 0, here; i < rows; i += here) {
             here = rows - i >= 8 ? 8 : rows - i >= 4 ? 4 : 1;
-            for (int64_t first = 0; first < p->k; first += CHAIN) {
-                const int64_t k = smaller(p->k - first, CHAIN);
+            for (int64_t first = 0; first < p->k; first += DUO_SEGMENT) {
+                const int64_t k = smaller(p->k - first, DUO_SEGMENT);
                 const float *const x = w->x + (i0 + i) * w->ldx + first, *y = w->y + first;
                 if (gathers && !whole)
                     for (int64_t l = 0; l < k; l++) copy[l] = w->y[(first + l) * w->y_k];

@@ -11,9 +11,6 @@
 #include "call.h"
 #include "product_order.h"
 
-/* Steps of k of a segment. Kernels that have the order of product_order.h say so. */
-constexpr int kChain = DUO_CHAIN_BYTES / sizeof(float);
-
 struct sgemm_problem {
     const float *a, *b;
     float *c;

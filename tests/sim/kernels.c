@@ -12,7 +12,7 @@
 enum { ROWS = 16 };
 
 /* The order of summation of a product in float32 (docs/numerics.md). */
-enum { SEGMENT = 512, CHAINS = 8 };
+enum { SEGMENT = 256, CHAINS = 8 };
 
 /* Rows of op(A) and a column of op(B): the first elements, and the distances between rows and
  * between steps of k. */

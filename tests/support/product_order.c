@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SEGMENT = 512, SEGMENT_FLOAT64 = 256, MOST_CHAINS = 8 };
+enum { SEGMENT = 256, MOST_CHAINS = 8 };
 
 /* sum + x y, rounded once: the product of two floats is exact in float64. */
 static double add_product(bool float64, double sum, float x, float y)
@@ -41,11 +41,10 @@ float product_order(bool float64, bool transa, bool transb, int64_t m, int64_t n
         return isnan(x) ? one_nan() : x;
     }
     const bool vector = m == 1 || n == 1 || (m * n <= 16 && k >= 64);
-    const int64_t segment = float64 ? SEGMENT_FLOAT64 : SEGMENT;
     double total = 0.0;
-    for (int64_t first = 0; first < k; first += segment) {
+    for (int64_t first = 0; first < k; first += SEGMENT) {
         double chain[MOST_CHAINS] = {0.0};
-        for (int64_t l = first; l < first + segment && l < k; l++) {
+        for (int64_t l = first; l < first + SEGMENT && l < k; l++) {
             double *const sum = &chain[vector ? l % MOST_CHAINS : 0];
             *sum = add_product(float64, *sum, transa ? a[l + i * lda] : a[i + l * lda],
                                transb ? b[j + l * ldb] : b[l + j * ldb]);

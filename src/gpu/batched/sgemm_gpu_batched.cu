@@ -94,7 +94,7 @@ static cudaError_t launch_small(const duo_call *call, const duo_batch *batch, co
     const int64_t blocks = (tiles.all + Tile::kTiles - 1) / Tile::kTiles;
     auto *kernel = sgemm_small_tiles<Tile, Chains, false>;
     if constexpr (Chains == 1)
-        if (call->k <= kChain) kernel = sgemm_small_tiles<Tile, Chains, true>;
+        if (call->k <= DUO_SEGMENT) kernel = sgemm_small_tiles<Tile, Chains, true>;
     return queue_kernel_behind(kernel, (unsigned)blocks, Tile::kBlock, 0, how,
                                sgemm_problem_of(call), places_of(batch, how), tiles,
                                kind_of(call, batch, DUO_A), kind_of(call, batch, DUO_B));
@@ -127,7 +127,7 @@ static cudaError_t launch_large(const duo_call *call, const duo_batch *batch, co
 {
     const sgemm_problem p = sgemm_problem_of(call);
     const int64_t down = tiles_along(p.m, kLargeEdge), across = tiles_along(p.n, kLargeEdge);
-    const int64_t segments = (p.k + kChain - 1) / kChain;
+    const int64_t segments = (p.k + DUO_SEGMENT - 1) / DUO_SEGMENT;
     if (down * across > INT32_MAX / batch->count || p.k / kSlab >= INT32_MAX)
         return cudaErrorInvalidValue;
     tile_shares shares = {};

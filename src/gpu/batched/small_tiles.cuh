@@ -179,7 +179,7 @@ static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks - !Short)
 {
     constexpr int kEdge = Tile::kEdge, kRows = Tile::kRows, kColumns = Tile::kColumns;
     constexpr int kRow = Tile::kRow;
-    static_assert(kChain % Tile::kSteps == 0 && Tile::kSteps % Chains == 0,
+    static_assert(DUO_SEGMENT % Tile::kSteps == 0 && Tile::kSteps % Chains == 0,
                   "slabs begin with the first chain, and end with segments");
     __shared__ __align__(16) float slabs[Tile::kTiles * Tile::kApart];
     const int group = threadIdx.x / Tile::kThreads, thread = threadIdx.x % Tile::kThreads;
@@ -234,7 +234,7 @@ static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks - !Short)
                     if (s + z < steps) multiply_step(s + z, z);
         }
         Tile::wait_for_all(); /* before the slabs are refilled */
-        if (!Short && ((l + Tile::kSteps) % kChain == 0 || l + Tile::kSteps >= p.k))
+        if (!Short && ((l + Tile::kSteps) % DUO_SEGMENT == 0 || l + Tile::kSteps >= p.k))
             sums.end_segment();
     }
     let_next_kernel_start();

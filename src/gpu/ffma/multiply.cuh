@@ -113,8 +113,8 @@ multiply_segments(const sgemm_problem &p, float *ring, const thread_place<Tile> 
     constexpr int kSlabA = kSlab * kPitch<Tile::kM>;
     using loader_a = ffma_loader<Tile::kM, Tile::kThreads, KindA>;
     using loader_b = ffma_loader<Tile::kN, Tile::kThreads, KindB>;
-    const int64_t first_l = (int64_t)first * kChain;
-    const int64_t steps = min(p.k, (int64_t)last * kChain) - first_l;
+    const int64_t first_l = (int64_t)first * DUO_SEGMENT;
+    const int64_t steps = min(p.k, (int64_t)last * DUO_SEGMENT) - first_l;
     const int whole = (int)(steps / kSlab), rest = (int)(steps % kSlab);
     float *const end = ring + Tile::kRingFloats; /* also the last slab, if k ends inside it */
     if (rest > 0) {

@@ -103,10 +103,23 @@ struct plan {
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+static int64_t bytes_of_parts(const plan &x, int64_t parts)
+{
+    return parts * x.tile->edge_m * x.tile->edge_n * (int64_t)sizeof(float);
+}
+
+/* There is room for a part of each segment. */
 static int64_t bytes_of(const plan &x)
 {
-    return x.shared_tiles * x.shares.segments * x.tile->edge_m * x.tile->edge_n *
-           (int64_t)sizeof(float);
+    return bytes_of_parts(x, x.shared_tiles * x.shares.segments);
+}
+
+/* The first run of a tile stores one part; it has half of a share on the average. */
+static int64_t bytes_stored(const plan &x)
+{
+    const int64_t half = (x.shares.share + 1) / 2;
+    const int64_t of_first_run = half < x.shares.segments ? half : x.shares.segments;
+    return bytes_of_parts(x, x.shared_tiles * (x.shares.segments - of_first_run + 1));
 }
 
 /* ---- Packing ahead ---- */
@@ -182,7 +195,7 @@ static bool plan_whole(const duo_call *call, const duo_launch *how, const tile_k
 {
     const int64_t tiles_m = divide_up(call->m, tile.edge_m);
     const int64_t tiles_n = divide_up(call->n, tile.edge_n), all = tiles_m * tiles_n;
-    const int64_t k = sgemm_problem_of(call).k, segments = divide_up(k, kChain);
+    const int64_t k = sgemm_problem_of(call).k, segments = divide_up(k, DUO_SEGMENT);
     if (tiles_m > INT32_MAX / kTilesTogether / tiles_n || divide_up(k, kSlab) > INT32_MAX)
         return false;
     x->tile = &tile;
@@ -207,8 +220,8 @@ static bool share_rest(const duo_call *call, const duo_launch *how, plan *x)
     x->runs = divide_up(total, share);
     x->shared_tiles = rest;
     x->cycles = block_cycles(call, how, *x->tile, x->shares.whole / sms, call->k) +
-                block_cycles(call, how, *x->tile, divide_up(x->runs, sms), share * kChain) +
-                kAddCycles + kByteCycles * (double)bytes_of(*x) / (double)sms;
+                block_cycles(call, how, *x->tile, divide_up(x->runs, sms), share * DUO_SEGMENT) +
+                kAddCycles + kByteCycles * (double)bytes_stored(*x) / (double)sms;
     return true;
 }
 

@@ -30,7 +30,8 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
                 /* Parts are stored from `total`, too: stores need registers in their order, and
                  * then `sum` has registers that suit the multiplications. */
                 add_segment<Tile>(total, sum);
-                if (parts == nullptr) return;
+                /* The first segments of a tile are one part. */
+                if (parts == nullptr || (run.first == 0 && segment + 1 < run.last)) return;
                 store_sums<Tile>(parts + (int64_t)segment * (Tile::kM * Tile::kN), Tile::kM, total,
                                  me);
                 begin_totals<Tile>(total, p.k);
@@ -46,8 +47,9 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
 /* ---- The kernel that adds ---- */
 
 /*
- * The second kernel: C from the segments of tiles that several blocks shared. A thread has a group
- * of four elements of C, and adds their segments in order.
+ * The second kernel: C from the parts of tiles that several blocks shared. A thread has a group of
+ * four elements of C, and adds their parts in order: the sum of the segments of the tile's first
+ * run, and each segment after that.
  */
 constexpr int kThreads = 256; /* per block */
 
@@ -65,8 +67,9 @@ static __global__ void __launch_bounds__(kThreads)
     const int at = (blockIdx.x % kBlocks * kThreads + threadIdx.x) * kGroup;
     const float *const parts = parts_of<Tile>(shares, shares.whole + shared_tile) + at;
     float sum[kGroup] = {kNoSegment, kNoSegment, kNoSegment, kNoSegment};
+    const int first_run = shares.share - (int)(begin % shares.share); /* segments */
 #pragma unroll 8
-    for (int s = 0; s < shares.segments; s++) {
+    for (int s = first_run - 1; s < shares.segments; s++) {
         const float4 x = *reinterpret_cast<const float4 *>(parts + (int64_t)s * kTile);
         sum[0] += x.x;
         sum[1] += x.y;

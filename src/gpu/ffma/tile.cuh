@@ -7,10 +7,10 @@
 #include "gpu/sgemm.cuh"
 #include "gpu/slab.cuh"
 
-constexpr int kSlab = 16;                /* steps of k per slab */
-constexpr int kSlabs = 4;                /* slabs in the ring */
-constexpr int kSegment = kChain / kSlab; /* slabs of a segment */
-static_assert(kChain % kSlab == 0, "a segment is whole slabs");
+constexpr int kSlab = 16;                     /* steps of k per slab */
+constexpr int kSlabs = 4;                     /* slabs in the ring */
+constexpr int kSegment = DUO_SEGMENT / kSlab; /* slabs of a segment */
+static_assert(DUO_SEGMENT % kSlab == 0, "a segment is whole slabs");
 
 /* Threads of a warp along the rows and columns of C. */
 constexpr int kLanesM = 4, kLanesN = 8;
@@ -77,7 +77,7 @@ struct tile_shares {
     int whole;
     int share;
     int64_t shared_segments;
-    float *parts; /* segments of shared tiles, in order; each column by column */
+    float *parts; /* of shared tiles: one for each segment, in order; each column by column */
 };
 
 /* The first element of a tile. */

@@ -82,8 +82,6 @@ enum {
     DUO_SKINNY_WORKSPACE = 16 << 20 /* bytes for slots */
 };
 
-static const int64_t duo_skinny_segment = DUO_CHAIN_BYTES / 4; /* steps of k */
-
 /* Of a team's tile. */
 DUO_SKINNY_INLINE int duo_skinny_rows(const duo_skinny_tile *t)
 {
@@ -253,7 +251,7 @@ static inline void duo_skinny_share(duo_skinny_plan *plan, const duo_skinny_size
                                     int most_teams, int64_t wanted)
 {
     const duo_skinny_tile *const t = &duo_skinny_tiles[plan->tile];
-    plan->segment = duo_skinny_segment;
+    plan->segment = DUO_SEGMENT;
     if (!size->ordered) {
         const int64_t most = 1 << 30, each = duo_skinny_parts(size->k, wanted * most_teams);
         plan->segment = duo_skinny_parts(each > most ? most
@@ -291,8 +289,7 @@ static inline duo_skinny_plan duo_skinny_plan_of(const duo_skinny_size *size,
         const int64_t tiles = plan.row_tiles * plan.column_tiles;
         const double least = duo_skinny_least(t, size, (double)tiles, device->multiprocessors);
         int most = DUO_SKINNY_WARPS / t->warps; /* teams */
-        while (most > 1 && size->ordered &&
-               most >= 2 * duo_skinny_parts(size->k, duo_skinny_segment))
+        while (most > 1 && size->ordered && most >= 2 * duo_skinny_parts(size->k, DUO_SEGMENT))
             most /= 2;
         for (int tried = 0; tried < 2 && most > 0 && least < best.clocks; most /= 2) {
             const int resident = duo_skinny_resident(t, most, size->x_along_k, device);

@@ -37,7 +37,7 @@ struct skinny_tile {
     static constexpr int kPitch = kRows + 1; /* of sums: no bank conflicts in either direction */
     static constexpr int kFloats = kColumns * kPitch;
     static_assert(Chains == 1 || Chains == DUO_CHAINS, "a segment's chains");
-    static_assert(kChain % kSlab == 0 && kSlab % (Chains * kGroup) == 0, "slabs of a segment");
+    static_assert(DUO_SEGMENT % kSlab == 0 && kSlab % (Chains * kGroup) == 0, "slabs of a segment");
     static_assert(kSlabs >= 2 && DUO_SKINNY_WARPS % Warps == 0, "rings and teams");
 };
 

@@ -46,11 +46,11 @@ static __global__ void __launch_bounds__(kRows *kColumns) sgemm_naive(sgemm_prob
     float sum = kNoSegment;
     int64_t l = 0;
     do { /* once also without any k */
-        const int steps = (int)min(p.k - l, (int64_t)kChain);
+        const int steps = (int)min(p.k - l, (int64_t)DUO_SEGMENT);
         sum += sum_segment<Chains>(a, a_step, b, b_step, steps);
-        a += kChain * a_step;
-        b += kChain * b_step;
-        l += kChain;
+        a += DUO_SEGMENT * a_step;
+        b += DUO_SEGMENT * b_step;
+        l += DUO_SEGMENT;
     } while (l < p.k);
 
     float *const c = p.c + (i + j * p.ldc);

@@ -193,7 +193,7 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
                 for (int m = 0; m < Tile::kThreadM; m++)
                     sum[n][m] = fmaf(a[l % 2][m], b[l % 2][n], sum[n][m]);
         }
-        if ((s + 1) % (kChain / kSlab) > 0 && s + 1 < slabs) continue; /* in a segment */
+        if ((s + 1) % (DUO_SEGMENT / kSlab) > 0 && s + 1 < slabs) continue; /* in a segment */
 #pragma unroll
         for (int n = 0; n < Tile::kThreadN; n++)
 #pragma unroll
