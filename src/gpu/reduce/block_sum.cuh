@@ -225,31 +225,39 @@ static __device__ __noinline__ void sum_any_eighths(const vectors &in, int first
         put(lanes, i, eighth_sum<Leaf, Value>(in, (int64_t)(first + i) * kBlock + warp * kEighth));
 }
 
+/* How many of blocks first, first + 1, ... have a whole eighth for the warp, at most `count`. */
+static __device__ __forceinline__ int whole_eighths(const pieces &in, int first, int count)
+{
+    const int64_t own = (int64_t)first * kBlock + threadIdx.x / 32 * kEighth; /* first element */
+    const int64_t whole = (in.n - own + kBlock - kEighth) / kBlock;           /* may be negative */
+    return (int)max((int64_t)0, min(whole, (int64_t)count));
+}
+
 /* Those of blocks first, first + 1, ..., `count` of them. Those beyond the vectors have sum 0. */
 template <class Leaf, class Value, load_policy Policy>
 static __device__ __forceinline__ void sum_eighths(const pieces &in, int first, int count,
                                                    eighths<Value> *lanes)
 {
-    int i = 0;
     if (Policy != kStrided) {
         const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
-        const int64_t own = (int64_t)first * kBlock + warp * kEighth;   /* the first element */
-        const int64_t whole = (in.n - own + kBlock - kEighth) / kBlock; /* may be negative */
-        const int wholes = whole < count ? (int)whole : count;
-        const float *x = in.x + own + thread, *y = in.y + own + thread;
+        const int64_t own = (int64_t)first * kBlock + warp * kEighth + thread;
+        const float *x = in.x + own, *y = in.y + own;
         loaded<Leaf, 16> low, high;
-        if (wholes > 0) load_half<Policy>(low, x, y);
+        int left = whole_eighths(in, first, count);
+        if (left > 0) load_half<Policy>(low, x, y);
+        eighths<Value> *to = lanes;
 #pragma unroll 1
-        for (; i < wholes; i++) {
+        for (; left > 0; left--) {
             load_half<Policy>(high, x + kEighth / 2, y + kEighth / 2);
             const Value v = pair_sum<Value>(low);
             x += kBlock;
             y += kBlock;
-            if (i + 1 < wholes) load_half<Policy>(low, x, y);
-            put(lanes, i, add(v, pair_sum<Value>(high)));
+            if (left > 1) load_half<Policy>(low, x, y);
+            put(to++, 0, add(v, pair_sum<Value>(high)));
         }
     }
-    if (i < count) sum_any_eighths<Leaf, Value>(in, first, i, count, lanes);
+    const int done = Policy == kStrided ? 0 : whole_eighths(in, first, count);
+    if (done < count) sum_any_eighths<Leaf, Value>(in, first, done, count, lanes);
 }
 
 /* Sums blocks first, first + 1, ... that have no finite sum once more, in float64 throughout. Every
@@ -289,10 +297,13 @@ static __device__ __forceinline__ double piece_sum(const pieces &in)
 {
     __shared__ eighths<Value> lanes[kPart];
     __shared__ double sums[kPart], of_parts[kParts];
-    const int warp = threadIdx.x / 32, part = in.piece < kPart ? in.piece : kPart;
-    const int block = threadIdx.x / kLanes; /* whose lanes the thread adds */
+    __shared__ int done; /* blocks, in shared memory: the loop over blocks needs every register */
+    const int warp = threadIdx.x / 32, block = threadIdx.x / kLanes; /* whose lanes are added */
+    if (threadIdx.x == 0) done = 0;
+    __syncthreads();
 #pragma unroll 1
-    for (int done = 0; done < in.piece; done += part) {
+    do {
+        const int part = in.piece < kPart ? in.piece : kPart;
         const int first = (int)blockIdx.x * in.piece + done;
         sum_eighths<Leaf, Value, Policy>(in, first, part, lanes);
         __syncthreads();
@@ -302,15 +313,16 @@ static __device__ __forceinline__ double piece_sum(const pieces &in)
             finite = isfinite(of_block);
             if (block < part && threadIdx.x % kLanes == 0) sums[block] = of_block;
         }
+        if (threadIdx.x == 0) done += kPart;
         if (__syncthreads_or(!finite) && sizeof(Value) < sizeof(double))
-            sum_anew<Leaf>(in, first, part, sums);
+            sum_anew<Leaf>(in, (int)blockIdx.x * in.piece + done - kPart, part, sums);
         if (warp > 0) continue;
         const double sum = sum_of_shared(sums, part);
-        if (threadIdx.x == 0) of_parts[done / part] = sum;
-    }
+        if (threadIdx.x == 0) of_parts[done / kPart - 1] = sum;
+    } while (done < in.piece);
     if (warp > 0) return 0.0;
     __syncwarp();
-    return in.piece == part ? of_parts[0] : sum_of_shared(of_parts, in.piece / part);
+    return in.piece <= kPart ? of_parts[0] : sum_of_shared(of_parts, in.piece / kPart);
 }
 
 #endif

@@ -79,9 +79,9 @@ static __device__ __forceinline__ void publish(const reduction &in, double sum)
 /* ---- The kernel ---- */
 
 /*
- * Thread blocks per multiprocessor that the registers must allow: the most with which the loop over
- * blocks spills nothing from sm_75 to sm_120. (Three instead of four take 1.17 times as long with
- * vectors of 16 to 64 MiB in L2, H100.)
+ * Thread blocks per multiprocessor that the registers must allow: the most with which nothing
+ * spills from sm_75 to sm_120. (Three instead of four take 1.17 times as long with vectors of 16 to
+ * 64 MiB in L2, H100.)
  */
 template <class Leaf, class Value>
 constexpr int kRoom = Leaf::kVectors == 1 && sizeof(Value) == sizeof(float) ? 4 : 2;
