@@ -334,12 +334,14 @@ INLINE double wide_unit(duo_operation operation, int64_t n, const float *x, cons
     return duo_lanes_add_partials(partial, partials);
 }
 
-/* Is the sum 0, Inf or NaN? One comparison, off the path of the result. */
-INLINE bool needs_care(float sum)
+/* May the sum round to 0 or Inf, or is it a NaN? One comparison, off the path of the result: of the
+ * bits without the sign, which wrap around below those of 2^-149. */
+INLINE bool needs_care(double sum)
 {
-    uint32_t bits;
+    const uint64_t least = UINT64_C(0x36A) << 53, most = UINT64_C(0x47E) << 53; /* 2^127 */
+    uint64_t bits;
     memcpy(&bits, &sum, sizeof bits);
-    return 2 * bits - 1 >= 0xFEFFFFFFu; /* 2 * bits has no sign; from 0 it wraps around */
+    return 2 * bits - least >= most - least;
 }
 
 /*
@@ -383,17 +385,17 @@ INLINE bool needs_care(float sum)
     }                                                                                              \
                                                                                                    \
     NOINLINE float name##_anew(int64_t n, const float *x, const float *y, float_mode before,       \
-                               float sum)                                                          \
+                               double sum)                                                         \
     {                                                                                              \
-        if (sum == 0) return 0;                                                                    \
+        if (to_float(sum) == 0) return 0;                                                          \
         flags_restore(before);                                                                     \
         return duo_lanes_in_fit_mode(name##_rounded, n, x, y);                                     \
     }                                                                                              \
                                                                                                    \
     NOINLINE float name##_blocks(int64_t n, const float *x, const float *y, float_mode before)     \
     {                                                                                              \
-        const float sum = to_float(name##_unchecked(n, x, second));                                \
-        return LIKELY(!needs_care(sum)) ? sum : name##_anew(n, x, y, before, sum);                 \
+        const double sum = name##_unchecked(n, x, second);                                         \
+        return LIKELY(!needs_care(sum)) ? to_float(sum) : name##_anew(n, x, y, before, sum);       \
     }                                                                                              \
                                                                                                    \
     static float name##_whole(int64_t n, const float *x, const float *y)                           \
@@ -402,8 +404,8 @@ INLINE bool needs_care(float sum)
         if (UNLIKELY(!mode_is_usable(before)))                                                     \
             return duo_lanes_in_fit_mode(name##_rounded, n, x, y);                                 \
         if (n > DUO_BLOCK) return name##_blocks(n, x, y, before);                                  \
-        const float sum = to_float(block(operation, (int)n, x, second));                           \
-        return LIKELY(!needs_care(sum)) ? sum : name##_anew(n, x, y, before, sum);                 \
+        const double sum = block(operation, (int)n, x, second);                                    \
+        return LIKELY(!needs_care(sum)) ? to_float(sum) : name##_anew(n, x, y, before, sum);       \
     }
 
 OPERATION(sasum, DUO_SASUM, x)
