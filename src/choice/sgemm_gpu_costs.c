@@ -9,6 +9,8 @@
  */
 #include "choice/sgemm_gpu_costs.h"
 
+#include "product_order.h"
+
 static double cube_seconds(const duo_call *call, const duo_conditions *conditions,
                            duo_algorithm_id id, double tile_m, double tile_n, double tile_k)
 {
@@ -125,6 +127,14 @@ double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *cond
            duo_device_moving_seconds(conditions, slower * beyond_cube);
 }
 
+/* Seconds of sgemm_gpu_ffma for one tile: its steps of k wait for each other. Only whole segments
+ * are shared, and then a second kernel adds them. */
+static double one_tile_seconds(double k)
+{
+    const double alone = 1.8e-6, step = 16e-9, adding = 1.0e-6; /* H200 */
+    return alone + step * fmin(k, DUO_SEGMENT) + (k > DUO_SEGMENT ? adding : 0.0);
+}
+
 /*
  * Few tiles do no harm, because blocks share them. Beginning and ending a tile takes as long as
  * `ends` more steps of k (ffma/plan.cuh). A flat product has more tiles than the cube of equal
@@ -152,8 +162,9 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     const double deep = fmin(fmax(k / edge - 1.0, 0.0), 1.0); /* 0: k <= edge; 1: k >= 2 * edge */
     const double multiplied = (duo_curve_seconds(curve, work, 3) - launch) * fmin(idle, 1.0);
     const double moved = traffic_of(call, conditions, m, n, k);
-    return launch + first + copied + (1.0 - deep) * (multiplied + moved) +
-           deep * hypot(multiplied, moved);
+    const double seconds = launch + first + copied + (1.0 - deep) * (multiplied + moved) +
+                           deep * hypot(multiplied, moved);
+    return fmax(seconds, copied + one_tile_seconds((double)call->k));
 }
 
 /* From Turing (7.5) on: Volta's tensor cores have other instructions. */
