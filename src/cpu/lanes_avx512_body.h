@@ -6,14 +6,13 @@
  *   plus(a, b)     the sum of two vectors of 8 doubles
  *   to_float64(v)  8 floats converted to doubles
  *
- * Needs AVX512F, AVX512DQ, AVX512VL and BMI2. The 16 lanes are one vector.
+ * Needs AVX512F, AVX512DQ, AVX512VL and BMI2. A vector is a register.
  */
 #define ISA avx512
-enum { WIDTH = 16, PARTS = 1 };
-
-#define VECTOR_REGISTER "v"
 
 typedef __m512 vector;
+
+#define KEEP(v) __asm__ volatile("" : "+v"(v) : : "memory")
 
 static inline vector load(const float *p) { return _mm512_loadu_ps(p); }
 
@@ -23,6 +22,7 @@ static inline vector load_some(const float *p, int count)
     return _mm512_maskz_loadu_ps(present, p);
 }
 
+enum { WIDE = 8 };
 typedef double wide __attribute__((vector_size(64)));
 
 static inline wide widen(const float *p) { return (wide)_mm512_cvtps_pd(_mm256_loadu_ps(p)); }
@@ -33,8 +33,11 @@ typedef struct wide_lanes {
     wide part[2];
 } wide_lanes;
 
-static inline wide widen_low(vector v) { return (wide)to_float64(_mm512_castps512_ps256(v)); }
-static inline wide widen_high(vector v) { return (wide)to_float64(_mm512_extractf32x8_ps(v, 1)); }
+static inline wide_lanes widen_all(vector v)
+{
+    return (wide_lanes){{(wide)to_float64(_mm512_castps512_ps256(v)),
+                         (wide)to_float64(_mm512_extractf32x8_ps(v, 1))}};
+}
 static inline wide add_wide(wide a, wide b) { return (wide)plus((__m512d)a, (__m512d)b); }
 
 static inline double add_lanes(wide_lanes v)

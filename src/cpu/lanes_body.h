@@ -3,16 +3,15 @@
  *
  * Included by lanes_<clone>.c, which defines before that:
  *   CLONE, ISA           the names of the clone and of its instruction set, as tokens
- *   WIDTH, PARTS         floats in a vector; vectors in 16 lanes
- *   vector               the vector
- *   load(p)              WIDTH floats from any float address
- *   load_some(p, count)  the first `count` of them, count >= 1; the others are +0 and not read.
- *                        count >= WIDTH: all of them
+ *   vector               16 floats
+ *   load(p)              16 floats from any float address
+ *   load_some(p, count)  the first `count` of them, 0 < count <= 16; the others are +0 and not read
  *   absolute(v)          v with its signs cleared
- *   VECTOR_REGISTER      what an asm statement calls a register that holds a vector
- *   wide, wide_lanes     a vector of WIDTH/2 doubles; struct { wide part[2 * PARTS]; }
- *   widen(p)             WIDTH/2 floats from any float address, converted
- *   widen_low(v), widen_high(v)  half of the floats of a vector, converted
+ *   KEEP(v)              makes the compiler have v in registers here, and nothing cross this place
+ *   WIDE                 doubles in a wide vector
+ *   wide, wide_lanes     a vector of WIDE doubles; struct { wide part[16 / WIDE]; }
+ *   widen(p)             WIDE floats from any float address, converted
+ *   widen_all(v)         a vector, converted
  *   add_lanes(v)         the sum of 16 wide lanes, added by halves
  *   add, multiply        of two vectors
  *   add_wide             of two wide vectors
@@ -25,8 +24,8 @@
  *   flags_restore(mode)  restores the flags that the arithmetic above may have raised
  *
  * Order    The index in a block is 2048p + 256q + 128h + 16r + l (docs/numerics.md; T, G and V are
- *          its names). Lanes l meet only at a block's end, so the code treats one vector of lanes,
- *          with rows r that are 16 floats apart, and runs once for each of PARTS.
+ *          its names). Lanes l meet only at a block's end: a vector has all of them, and rows r are
+ *          16 floats apart.
  * Memory   One pass, in ascending addresses. Beyond the L2 cache the order of the loads is worth a
  *          factor of two (Zen 4, descending by half kilobytes), so the compiler is kept from
  *          rearranging them, and from putting off additions, which would cost it registers and a
@@ -44,7 +43,6 @@
 #define LIKELY(condition)   __builtin_expect(condition, 1)
 #define UNLIKELY(condition) __builtin_expect(condition, 0)
 #define IN_ADDRESS_ORDER    __asm__ volatile("" ::: "memory")
-#define ADDED_HERE(v)       __asm__ volatile("" : "+" VECTOR_REGISTER(v) : : "memory")
 
 #if defined(__clang__)
 #define ROLLED   _Pragma("clang loop unroll(disable)")
@@ -54,10 +52,9 @@
 #define UNROLLED _Pragma("GCC unroll 16")
 #endif
 
-enum { QUARTER = DUO_BLOCK / 4 };
+enum { QUARTER = DUO_BLOCK / 4, WIDE_PARTS = 16 / WIDE /* wide vectors in 16 lanes */ };
 
-_Static_assert(PARTS *WIDTH == 16, "the order has 16 lanes");
-_Static_assert(sizeof(vector) == WIDTH * sizeof(float), "WIDTH is in floats");
+_Static_assert(sizeof(vector) == 16 * sizeof(float), "the order has 16 lanes");
 
 /* The operation is a constant after inlining, so its branches cost nothing. */
 INLINE vector leaf(duo_operation operation, const float *x, const float *y)
@@ -84,13 +81,13 @@ INLINE vector column(duo_operation operation, const float *x, const float *y)
     vector a3 = leaf(operation, x + 48, y + 48);
     IN_ADDRESS_ORDER;
     a0 = add(a0, leaf(operation, x + 64, y + 64));
-    IN_ADDRESS_ORDER;
+    KEEP(a0);
     a1 = add(a1, leaf(operation, x + 80, y + 80));
-    IN_ADDRESS_ORDER;
+    KEEP(a1);
     a2 = add(a2, leaf(operation, x + 96, y + 96));
-    IN_ADDRESS_ORDER;
+    KEEP(a2);
     a3 = add(a3, leaf(operation, x + 112, y + 112));
-    IN_ADDRESS_ORDER;
+    KEEP(a3);
     return add(add(a0, a2), add(a1, a3));
 }
 
@@ -125,9 +122,9 @@ INLINE vector column_some(duo_operation operation, const float *x, const float *
 INLINE vector group(duo_operation operation, const float *x, const float *y)
 {
     vector low = column(operation, x, y);
-    ADDED_HERE(low);
+    KEEP(low);
     vector both = add(low, column(operation, x + 128, y + 128));
-    ADDED_HERE(both);
+    KEEP(both);
     return both;
 }
 
@@ -136,7 +133,7 @@ INLINE vector group_some(duo_operation operation, const float *x, const float *y
 {
     if (count < 128) return column_some(operation, x, y, count);
     vector both = column(operation, x, y);
-    ADDED_HERE(both);
+    KEEP(both);
     if (count > 128) both = add(both, column_some(operation, x + 128, y + 128, count - 128));
     return both;
 }
@@ -146,7 +143,7 @@ INLINE vector pair(duo_operation operation, const float *x, const float *y)
 {
     const vector low = group(operation, x, y);
     vector both = add(low, group(operation, x + 256, y + 256));
-    ADDED_HERE(both);
+    KEEP(both);
     return both;
 }
 
@@ -154,7 +151,7 @@ INLINE vector half(duo_operation operation, const float *x, const float *y)
 {
     const vector low = pair(operation, x, y);
     vector both = add(low, pair(operation, x + 512, y + 512));
-    ADDED_HERE(both);
+    KEEP(both);
     return both;
 }
 
@@ -193,37 +190,10 @@ INLINE vector quarter_some(duo_operation operation, const float *x, const float 
     return add(four, add(two, add(one, some)));
 }
 
-/* V of all lanes, converted. */
-INLINE wide_lanes quarter_lanes(duo_operation operation, const float *x, const float *y)
+INLINE wide_lanes add_quarter(wide_lanes sum, vector quarter)
 {
-    wide_lanes v;
-    UNROLLED for (int p = 0; p < PARTS; p++)
-    {
-        const vector part = quarter(operation, x + WIDTH * p, y + WIDTH * p);
-        v.part[2 * p] = widen_low(part);
-        v.part[2 * p + 1] = widen_high(part);
-    }
-    return v;
-}
-
-/* 0 < n < 2048 */
-INLINE wide_lanes quarter_lanes_some(duo_operation operation, int n, const float *x, const float *y)
-{
-    wide_lanes v = {0};
-    UNROLLED for (int p = 0; p < PARTS; p++)
-    {
-        const int count = n - WIDTH * p;
-        if (count <= 0) break;
-        const vector part = quarter_some(operation, x + WIDTH * p, y + WIDTH * p, count);
-        v.part[2 * p] = widen_low(part);
-        v.part[2 * p + 1] = widen_high(part);
-    }
-    return v;
-}
-
-INLINE wide_lanes add_quarter(wide_lanes sum, wide_lanes v)
-{
-    UNROLLED for (int p = 0; p < 2 * PARTS; p++) sum.part[p] = add_wide(sum.part[p], v.part[p]);
+    const wide_lanes v = widen_all(quarter);
+    UNROLLED for (int p = 0; p < WIDE_PARTS; p++) sum.part[p] = add_wide(sum.part[p], v.part[p]);
     return sum;
 }
 
@@ -233,11 +203,11 @@ INLINE double block(duo_operation operation, int n, const float *x, const float 
     wide_lanes sum = {0};
     ROLLED for (; n >= QUARTER; n -= QUARTER)
     {
-        sum = add_quarter(sum, quarter_lanes(operation, x, y));
+        sum = add_quarter(sum, quarter(operation, x, y));
         x += QUARTER;
         y += QUARTER;
     }
-    if (n > 0) sum = add_quarter(sum, quarter_lanes_some(operation, n, x, y));
+    if (n > 0) sum = add_quarter(sum, quarter_some(operation, x, y, n));
     return add_lanes(sum);
 }
 
@@ -265,8 +235,6 @@ INLINE double unit(duo_operation operation, int64_t n, const float *x, const flo
  *          sums of all 16 lanes at once do not fit into the registers of AVX2.
  * Tail     A last group of fewer than 256 elements is copied and filled up with zeros.
  */
-enum { WIDE = WIDTH / 2, WIDE_PARTS = 2 * PARTS }; /* doubles in a vector; vectors in 16 lanes */
-
 _Static_assert(sizeof(wide) == WIDE * sizeof(double), "a wide vector holds WIDE doubles");
 
 typedef int64_t wide_bits __attribute__((vector_size(WIDE * sizeof(double))));
