@@ -1,6 +1,6 @@
 /*
- * lanes_portable.c - the reductions for any CPU: a vector is four of GCC's and Clang's vectors of 16
- * bytes.
+ * lanes_portable.c - the reductions for any CPU: a vector is four of those of GCC and Clang, of 16
+ * bytes each.
  *
  * Nearly every CPU has such vectors (SSE2, NEON, VSX); for others the compiler takes them apart. On
  * x86-64 this is the clone for SSE2.
