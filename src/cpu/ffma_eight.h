@@ -27,6 +27,12 @@ INLINE void store_number8(number *p, vec8 v)
     store_number4(p, v.low);
     store_number4(p + 4, v.high);
 }
+INLINE number add_chains8(vec8 s)
+{
+    number four[4];
+    store_number4(four, plus4(s.low, s.high));
+    return (four[0] + four[2]) + (four[1] + four[3]);
+}
 INLINE vec8 fused8(vec8 x, vec8 y, vec8 z)
 {
     return (vec8){fused4(x.low, y.low, z.low), fused4(x.high, y.high, z.high)};

@@ -28,11 +28,7 @@ NOINLINE number one_element(const float *x, const float *y, int64_t k)
         for (int64_t z = l; z < l + DUO_SEGMENT; z += DUO_CHAINS)
             UNROLLED for (int q = 0; q < 4; q++) s[q] =
                 fused8(load8(x + z + q * DUO_SEGMENT), load8(y + z + q * DUO_SEGMENT), s[q]);
-        for (int q = 0; q < 4; q++) {
-            number chain[DUO_CHAINS];
-            store_number8(chain, s[q]);
-            sum[q] = add_chains(chain);
-        }
+        for (int q = 0; q < 4; q++) sum[q] = add_chains8(s[q]);
         for (int q = 0; q < 4; q++) total = l == 0 && q == 0 ? sum[q] : total + sum[q];
     }
     for (; l < k; l += DUO_SEGMENT) {

@@ -149,14 +149,10 @@ INLINE void sum_elements(const int rows, const int columns, const float *x, int6
                          const float *y, int64_t ldy, int64_t k, number *sum, int64_t step_j)
 {
     vec8 s[16];
-    number chain[DUO_CHAINS];
     UNROLLED for (int e = 0; e < rows * columns; e++) s[e] = zero8();
     add_to_chains(rows, columns, x, ldx, y, ldy, k, s);
     UNROLLED for (int i = 0; i < rows; i++) UNROLLED for (int j = 0; j < columns; j++)
-    {
-        store_number8(chain, s[i * columns + j]);
-        sum[i + j * step_j] = add_chains(chain);
-    }
+        sum[i + j * step_j] = add_chains8(s[i * columns + j]);
 }
 
 /* One column of Y, X's rows contiguous. All of a few rows are read before the next ones: memory is

@@ -16,6 +16,12 @@ INLINE void store8(float *p, vec8 v) { _mm256_storeu_ps(p, v); }
 INLINE vec8 splat8(float x) { return _mm256_set1_ps(x); }
 INLINE vec8 fused8(vec8 x, vec8 y, vec8 z) { return _mm256_fmadd_ps(x, y, z); }
 INLINE vec8 plus8(vec8 x, vec8 y) { return _mm256_add_ps(x, y); }
+INLINE float add_chains8(vec8 s)
+{
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
 INLINE vec8 times8(vec8 x, vec8 y) { return _mm256_mul_ps(x, y); }
 
 typedef __m256 seen8;
