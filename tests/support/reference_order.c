@@ -21,84 +21,55 @@ typedef struct vectors {
     bool float64; /* every block in float64 */
 } vectors;
 
-static float leaf_float(const vectors *v, int64_t i)
+/* In float64, or with both operands and the result rounded to float32. */
+static double add(bool float64, double a, double b)
 {
-    if (i >= v->n) return 0.0f;
+    return float64 ? a + b : (double)((float)a + (float)b);
+}
+
+static double leaf(const vectors *v, bool float64, int64_t i)
+{
+    if (i >= v->n) return 0.0;
     const float x = v->x[i * v->incx];
     if (v->operation == DUO_SASUM) return fabsf(x);
     if (v->operation == DUO_SSUM) return x;
-    return x * v->y[i * v->incy];
+    const float y = v->y[i * v->incy];
+    return float64 ? (double)x * (double)y : (double)(x * y);
 }
 
-static double leaf_double(const vectors *v, int64_t i)
+/* V of lane l of the quarter that begins at element `first`. */
+static double quarter(const vectors *v, bool float64, int64_t first, int l)
 {
-    if (i >= v->n) return 0.0;
-    const double x = v->x[i * v->incx];
-    if (v->operation == DUO_SASUM) return fabs(x);
-    if (v->operation == DUO_SSUM) return x;
-    return x * (double)v->y[i * v->incy];
+    double g[8];
+    for (int q = 0; q < 8; q++) {
+        double t[2];
+        for (int h = 0; h < 2; h++) {
+            double a[4];
+            for (int r = 0; r < 4; r++) {
+                const int64_t i = first + 256 * q + 128 * h + 16 * r + l;
+                a[r] = add(float64, leaf(v, float64, i), leaf(v, float64, i + 64));
+            }
+            t[h] = add(float64, add(float64, a[0], a[2]), add(float64, a[1], a[3]));
+        }
+        g[q] = add(float64, t[0], t[1]);
+    }
+    for (int step = 1; step < 8; step *= 2)
+        for (int q = 0; q < 8; q += 2 * step) g[q] = add(float64, g[q], g[q + step]);
+    return g[0];
 }
 
-/* Sum of 16 lanes by halving. */
-static double add_lanes(double d[LANES])
+/* Block of the elements from `first` on: in float32 up to quarters of lanes, or in float64
+ * throughout. */
+static double block(const vectors *v, bool float64, int64_t first)
 {
+    double d[LANES];
+    for (int l = 0; l < LANES; l++) {
+        d[l] = quarter(v, float64, first, l);
+        for (int p = 1; p < 4; p++) d[l] = d[l] + quarter(v, float64, first + QUARTER * p, l);
+    }
     for (int step = LANES / 2; step >= 1; step /= 2)
         for (int l = 0; l < step; l++) d[l] = d[l] + d[l + step];
     return d[0];
-}
-
-/* Block of the elements from `first` on: 8192 of them, in float32 up to quarters of lanes. */
-static double block_float(const vectors *v, int64_t first)
-{
-    double lane[LANES];
-    for (int l = 0; l < LANES; l++) {
-        double sum[4];
-        for (int p = 0; p < 4; p++) {
-            float g[8];
-            for (int q = 0; q < 8; q++) {
-                float t[2];
-                for (int h = 0; h < 2; h++) {
-                    float a[4];
-                    for (int r = 0; r < 4; r++) {
-                        const int64_t i = first + QUARTER * p + 256 * q + 128 * h + 16 * r + l;
-                        a[r] = leaf_float(v, i) + leaf_float(v, i + 64);
-                    }
-                    t[h] = (a[0] + a[2]) + (a[1] + a[3]);
-                }
-                g[q] = t[0] + t[1];
-            }
-            sum[p] = ((g[0] + g[1]) + (g[2] + g[3])) + ((g[4] + g[5]) + (g[6] + g[7]));
-        }
-        lane[l] = ((sum[0] + sum[1]) + sum[2]) + sum[3];
-    }
-    return add_lanes(lane);
-}
-
-/* The same shape in float64 throughout. */
-static double block_double(const vectors *v, int64_t first)
-{
-    double lane[LANES];
-    for (int l = 0; l < LANES; l++) {
-        double sum[4];
-        for (int p = 0; p < 4; p++) {
-            double g[8];
-            for (int q = 0; q < 8; q++) {
-                double t[2];
-                for (int h = 0; h < 2; h++) {
-                    double a[4];
-                    for (int r = 0; r < 4; r++) {
-                        const int64_t i = first + QUARTER * p + 256 * q + 128 * h + 16 * r + l;
-                        a[r] = leaf_double(v, i) + leaf_double(v, i + 64);
-                    }
-                    t[h] = (a[0] + a[2]) + (a[1] + a[3]);
-                }
-                g[q] = t[0] + t[1];
-            }
-            sum[p] = ((g[0] + g[1]) + (g[2] + g[3])) + ((g[4] + g[5]) + (g[6] + g[7]));
-        }
-        lane[l] = ((sum[0] + sum[1]) + sum[2]) + sum[3];
-    }
-    return add_lanes(lane);
 }
 
 /*
@@ -108,8 +79,8 @@ static double block_double(const vectors *v, int64_t first)
 static double add_blocks(const vectors *v, int64_t first, int64_t count)
 {
     if (count == 1) {
-        const double sum = block_float(v, first * BLOCK);
-        return !v->float64 && isfinite(sum) ? sum : block_double(v, first * BLOCK);
+        const double sum = block(v, v->float64, first * BLOCK);
+        return v->float64 || isfinite(sum) ? sum : block(v, true, first * BLOCK);
     }
     int64_t half = 1;
     while (2 * half < count) half *= 2;
