@@ -32,7 +32,7 @@
  *   transpose_4(to, step, p, ld)  to[z step + i] := p[z + i ld] for z, i < 4
  *   vec8, zero8, load8, load_number8, store_number8, fused8   a vector of DUO_CHAINS numbers, if
  *                        FULL and HALF are not 8
- *   add_chains8(v)       the sum of a vector, by halves
+ *   add_chains8(v)       the sum of a vec8, by halves; defined as a macro, too. It may be missing
  *   first8(p, count)     the first `count` floats, and zeros
  *   filled8(p, count)    the same, but in float32 with -0: a product with first8's zeros is -0
  *                        then, and changes no sum. (In float64 no sum of products is -0.)

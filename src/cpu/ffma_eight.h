@@ -33,6 +33,7 @@ INLINE number add_chains8(vec8 s)
     store_number4(four, plus4(s.low, s.high));
     return (four[0] + four[2]) + (four[1] + four[3]);
 }
+#define add_chains8 add_chains8
 INLINE vec8 fused8(vec8 x, vec8 y, vec8 z)
 {
     return (vec8){fused4(x.low, y.low, z.low), fused4(x.high, y.high, z.high)};

@@ -142,6 +142,15 @@ INLINE number add_chains(const number x[DUO_CHAINS])
     return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 }
 
+#ifndef add_chains8
+INLINE number add_chains8(vec8 s)
+{
+    number x[DUO_CHAINS];
+    store_number8(x, s);
+    return add_chains(x);
+}
+#endif
+
 INLINE vec add_chain_vectors(const vec *s)
 {
     return plus(plus(plus(s[0], s[4]), plus(s[2], s[6])), plus(plus(s[1], s[5]), plus(s[3], s[7])));

@@ -22,6 +22,7 @@ INLINE float add_chains8(vec8 s)
     const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
+#define add_chains8 add_chains8
 INLINE vec8 times8(vec8 x, vec8 y) { return _mm256_mul_ps(x, y); }
 
 typedef __m256 seen8;

@@ -36,12 +36,6 @@ INLINE void store_some8(float *p, mask8 m, vec8 v)
 }
 INLINE vec8 load_number8(const double *p) { return _mm512_loadu_pd(p); }
 INLINE void store_number8(double *p, vec8 v) { _mm512_storeu_pd(p, v); }
-INLINE double add_chains8(vec8 s)
-{
-    double x[8];
-    store_number8(x, s);
-    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
-}
 INLINE vec8 splat8(double x) { return _mm512_set1_pd(x); }
 INLINE vec8 fused8(vec8 x, vec8 y, vec8 z) { return _mm512_fmadd_pd(x, y, z); }
 INLINE vec8 plus8(vec8 x, vec8 y) { return _mm512_add_pd(x, y); }

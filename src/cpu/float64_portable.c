@@ -106,12 +106,6 @@ INLINE void store_number8(double *p, vec8 v)
 {
     for (int i = 0; i < 4; i++) store_number2(p + 2 * i, v.part[i]);
 }
-INLINE double add_chains8(vec8 s)
-{
-    double x[8];
-    store_number8(x, s);
-    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
-}
 
 INLINE vec8 fused8(vec8 x, vec8 y, vec8 z)
 {
