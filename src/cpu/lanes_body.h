@@ -302,8 +302,8 @@ INLINE double wide_unit(duo_operation operation, int64_t n, const float *x, cons
     return duo_lanes_add_partials(partial, partials);
 }
 
-/* May the sum round to 0 or Inf, or is it a NaN? One comparison, off the path of the result: of the
- * bits without the sign, which wrap around below those of 2^-149. */
+/* May the sum round to 0 or Inf, or is it a NaN? One comparison tells, off the path of the result.
+ * Less than 2^-149 wraps around. */
 INLINE bool needs_care(double sum)
 {
     const uint64_t least = UINT64_C(0x36A) << 53, most = UINT64_C(0x47E) << 53; /* 2^127 */

@@ -1,6 +1,5 @@
 /*
- * lanes_portable.c - the reductions for any CPU: a vector is four of those of GCC and Clang, of 16
- * bytes each.
+ * lanes_portable.c - the reductions for any CPU. A vector is four of GCC's or Clang's, of 16 bytes.
  *
  * Nearly every CPU has such vectors (SSE2, NEON, VSX); for others the compiler takes them apart. On
  * x86-64 this is the clone for SSE2.

@@ -43,8 +43,8 @@ static float draw_subnormal(test_rng *rng, int64_t i)
 }
 
 /*
- * Few large elements, each of which is taken off again in the same lane some elements later, and
- * few small ones, which are lost if they are added in between. Without such data the rounding at
+ * A few large elements and a few small ones. Some elements after a large one comes its negative, in
+ * the same lane. A small one that is added in between is lost. Without such data the rounding at
  * the end hides the order of lanes, quarters and blocks. i ascends from 0.
  */
 static float draw_cancelling(test_rng *rng, int64_t i)

@@ -213,8 +213,8 @@ static __device__ __forceinline__ void put(eighths<Value> *lanes, int i, Value v
     if (thread < kLanes) lanes[i][warp][thread] = v;
 }
 
-/* Those of blocks first + i, ..., first + count - 1, whole or not. Not inline: that would take
- * registers from the loop over whole ones. */
+/* The lanes of a warp's eighths of blocks first + i to first + count - 1, whole or not. It is not
+ * inline, or it would take registers from the loop over whole ones. */
 template <class Leaf, class Value>
 static __device__ __noinline__ void sum_any_eighths(const vectors &in, int first, int i, int count,
                                                     eighths<Value> *lanes)
@@ -233,7 +233,8 @@ static __device__ __forceinline__ int whole_eighths(const pieces &in, int first,
     return (int)max((int64_t)0, min(whole, (int64_t)count));
 }
 
-/* Those of blocks first, first + 1, ..., `count` of them. Those beyond the vectors have sum 0. */
+/* The lanes of a warp's eighths of `count` blocks from block `first` on. Blocks beyond the vectors
+ * have sum 0. */
 template <class Leaf, class Value, load_policy Policy>
 static __device__ __forceinline__ void sum_eighths(const pieces &in, int first, int count,
                                                    eighths<Value> *lanes)
