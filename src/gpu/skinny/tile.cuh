@@ -171,13 +171,14 @@ struct skinny_parts {
  * Element (e, l), e along the edge of the tile, l along k. All threads of the team take part; each
  * copies parts of Width neighbours in memory, at equal distances along either dimension. Elements
  * outside along k become `fill`. Elements outside along the edge stay undefined: they enter only
- * sums outside C. If single elements are turned from rows to columns, 8 threads copy 8 neighbours:
- * their places fall into different banks.
+ * sums outside C. Neighbouring threads copy neighbours in memory. If their places in the slab are
+ * no neighbours, 8 threads copy 8 of them: these places fall into different banks.
  */
 template <int Edge, int Slab, int Threads, int PitchE, int PitchL, bool AlongK, int Width>
 struct skinny_loader {
     static constexpr int kRun = (AlongK ? Slab : Edge) / Width; /* parts that are neighbours */
-    static constexpr int kMost = AlongK && Width == 1 && Edge > 1 ? 8 : Threads;
+    static constexpr bool kTurned = (AlongK ? PitchL : PitchE) != 1;
+    static constexpr int kMost = kTurned ? 8 : Threads;
     static constexpr int kTogether = kRun < kMost ? kRun : kMost; /* threads along a run */
     static constexpr int kEach = kRun / kTogether;                /* parts of a thread in a run */
     static constexpr int kStepIn = kTogether * Width, kStepOut = Threads / kTogether;
