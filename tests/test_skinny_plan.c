@@ -12,10 +12,11 @@ static const int64_t most_floats = DUO_SKINNY_WORKSPACE / sizeof(float);
 
 static void check(const duo_skinny_size *size, const duo_skinny_device *device, int64_t room)
 {
-    test_case("skinny_plan/%jdx%jdx%jd/%s%s%s%s/room=%jd/multiprocessors=%d", (intmax_t)size->rows,
-              (intmax_t)size->columns, (intmax_t)size->k, size->x_along_k ? "x" : "",
-              size->y_along_k ? "y" : "", size->vector ? "v" : "", size->ordered ? "o" : "",
-              (intmax_t)room, device->multiprocessors);
+    test_case("skinny_plan/%jdx%jdx%jd/%s%s%s%s%s/room=%jd/multiprocessors=%d",
+              (intmax_t)size->rows, (intmax_t)size->columns, (intmax_t)size->k,
+              size->x_along_k ? "x" : "", size->y_along_k ? "y" : "", size->wide_x ? "w" : "",
+              size->vector ? "v" : "", size->ordered ? "o" : "", (intmax_t)room,
+              device->multiprocessors);
     const duo_skinny_plan plan = duo_skinny_plan_of(size, device, room);
     const duo_skinny_tile *const tile = &duo_skinny_tiles[plan.tile];
     const int64_t rows = duo_skinny_rows(tile), columns = duo_skinny_columns(tile);
@@ -63,6 +64,7 @@ static void sizes(void)
                                       .k = k,
                                       .x_along_k = test_between(&rng, 0, 1) == 1,
                                       .y_along_k = test_between(&rng, 0, 1) == 1,
+                                      .wide_x = test_between(&rng, 0, 1) == 1,
                                       .vector = duo_product_is_vector(m, n, k),
                                       .ordered = test_between(&rng, 0, 1) == 1};
         if (size.columns > DUO_SKINNY_WIDEST && !duo_skinny_is_small(m, n)) continue;

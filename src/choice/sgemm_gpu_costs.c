@@ -131,22 +131,23 @@ double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *cond
  * are shared, and then a second kernel adds them. */
 static double one_tile_seconds(double k)
 {
-    const double alone = 1.8e-6, step = 16e-9, adding = 1.0e-6; /* H200 */
+    const double alone = 1.8e-6, step = 16e-9, adding = 3.0e-6; /* H200 */
     return alone + step * fmin(k, DUO_SEGMENT) + (k > DUO_SEGMENT ? adding : 0.0);
 }
 
 /*
  * Few tiles do no harm, because blocks share them. Beginning and ending a tile takes as long as
- * `ends` more steps of k (ffma/plan.cuh). A flat product has more tiles than the cube of equal
- * work, and waits for each multiprocessor's first tile: seven flat products, k up to 55, took 3 to
- * 8 us longer than predicted without these two (H100). A deep product reads A and B while it
- * multiplies; a flat one writes C after that. If A is not copied 16 bytes at a time, as in most
- * cubes, small products take 1.5 us longer (174 of them, H100).
+ * `ends` more steps of k (ffma/plan.cuh). Half a tile takes two thirds of its time. A flat product
+ * has more tiles than the cube of equal work, and waits for each multiprocessor's first tile: seven
+ * flat products, k up to 55, took 3 to 8 us longer than predicted without these two (H100). A deep
+ * product reads A and B while it multiplies; a flat one writes C after that. If A is not copied 16
+ * bytes at a time, as in most cubes, small products take 0.9 us longer (182 of them, H200).
  */
 double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
-    const double m = duo_whole_tiles(call->m, 64), n = duo_whole_tiles(call->n, 64),
-                 k = duo_whole_tiles(call->k, 16);
+    const bool half_tiles = call->m <= 32 && call->transb; /* 32 x 64, and B is not turned */
+    const double m = half_tiles ? 42.0 : duo_whole_tiles(call->m, 64);
+    const double n = duo_whole_tiles(call->n, 64), k = duo_whole_tiles(call->k, 16);
     const double ends = 19.0, first_seconds = 1.5e-6, edge = cbrt(m * n * k);
     const double work = m * n * k * fmax((1.0 + ends / k) / (1.0 + ends / edge), 1.0);
     const double tiles = m / kTile * (n / kTile);
@@ -158,7 +159,7 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     const double launch = duo_launch_seconds(curve);
     const double idle = idle_times(duo_multiprocessors(conditions), m, n, k, kTile * kTile);
     const bool wide_copies = !call->transa && call->m % 4 == 0 && call->operand[DUO_A].ld % 4 == 0;
-    const double copied = wide_copies ? 0.0 : 1.5e-6;
+    const double copied = wide_copies ? 0.0 : 0.9e-6;
     const double deep = fmin(fmax(k / edge - 1.0, 0.0), 1.0); /* 0: k <= edge; 1: k >= 2 * edge */
     const double multiplied = (duo_curve_seconds(curve, work, 3) - launch) * fmin(idle, 1.0);
     const double moved = traffic_of(call, conditions, m, n, k);

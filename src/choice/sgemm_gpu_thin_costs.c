@@ -58,13 +58,14 @@ static double skinny_clocks(const duo_call *call, const duo_conditions *conditio
                                   .k = call->k > 1 ? call->k : 1,
                                   .x_along_k = swapped ? !call->transb : call->transa,
                                   .y_along_k = swapped ? call->transa : !call->transb,
+                                  .wide_x = call->operand[swapped ? DUO_B : DUO_A].ld % 4 == 0,
                                   .vector = duo_call_is_vector(call),
                                   .ordered = ordered};
     const duo_skinny_device device = {.multiprocessors = (int)duo_multiprocessors(conditions),
                                       .shared_bytes = 228 << 10};
     const duo_skinny_plan plan =
         duo_skinny_plan_of(&size, &device, DUO_SKINNY_WORKSPACE / (int64_t)sizeof(float));
-    const double in_launch = duo_skinny_block + 1000.0; /* of the smallest product */
+    const double in_launch = 0.75 * duo_skinny_block; /* of the smallest product */
     return plan.clocks > in_launch ? plan.clocks - in_launch : 0.0;
 }
 

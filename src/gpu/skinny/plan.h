@@ -92,11 +92,20 @@ DUO_SKINNY_INLINE int duo_skinny_columns(const duo_skinny_tile *t)
     return t->thread_columns * t->lanes_n;
 }
 
+/* Columns of Y that its copies count, some of them outside: threads share out a power of two. */
+DUO_SKINNY_INLINE int duo_skinny_columns_copied(const duo_skinny_tile *t)
+{
+    int copied = 1;
+    while (copied < duo_skinny_columns(t)) copied *= 2;
+    return copied;
+}
+
 /* ---- Plans ---- */
 
 typedef struct duo_skinny_size {
     int64_t rows, columns, k;
     bool x_along_k, y_along_k; /* neighbours in memory are neighbours in k */
+    bool wide_x;               /* 16-byte copies of X are aligned */
     bool vector;               /* a vector product */
     bool ordered;              /* sums have the documented order */
 } duo_skinny_size;
@@ -117,21 +126,21 @@ typedef struct duo_skinny_plan {
     double clocks;
 } duo_skinny_plan;
 
-/* Fitted to runs of 44 products with all plans on an H200: those chosen take 1.03 times as long as
- * the best. */
-static const double duo_skinny_read_bytes = 16.5; /* per clock: its share of the memory's rate */
-static const double duo_skinny_l2_bytes = 30.0;   /* per clock, from the L2 cache */
-static const double duo_skinny_sector = 12.0;     /* floats that a run reads beside its own */
-static const double duo_skinny_fma = 1.6;         /* clocks of 4 warps for one: some are lost */
-static const double duo_skinny_wait = 20.0;       /* clocks that a lone warp waits in a step */
-static const double duo_skinny_block = 4000.0;    /* clocks to begin, and to store C */
-static const double duo_skinny_both = 0.26;       /* of reading or multiplying, if both as long */
-static const double duo_skinny_turn = 500.0;      /* to fill the rings again, and add sums */
-static const double duo_skinny_ranges = 2000.0;   /* to take a ticket, and add slots; and */
-static const double duo_skinny_added = 8.0;       /* bytes of slots that a block adds per clock */
-static const double duo_skinny_slot = 8.0;        /* clocks to add one to another */
-static const double duo_skinny_launch = 4500.0;   /* of a second kernel, and there */
-static const double duo_skinny_far_slot = 50.0;   /* to add one to another */
+/* Fitted to runs of 80 products, with the documented order and without, with all plans on H200s:
+ * those chosen take 1.05 times as long as the best. */
+static const double duo_skinny_read_bytes = 18.8; /* per clock: its share of the memory's rate */
+static const double duo_skinny_l2_bytes = 30.1;   /* per clock, from the L2 cache */
+static const double duo_skinny_sector = 1.8;      /* floats that a run reads beside its own */
+static const double duo_skinny_fma = 2.2;         /* clocks of 4 warps for one: some are lost */
+static const double duo_skinny_copy = 2.8;        /* clocks of 4 warps to start copies */
+static const double duo_skinny_wait = 6.2;        /* clocks that a lone warp waits in a step, and */
+static const double duo_skinny_copy_alone = 27.0; /* to start copies */
+static const double duo_skinny_block = 5760.0;    /* clocks to begin, and to store C */
+static const double duo_skinny_both = 0.53;       /* of reading or multiplying, if both as long */
+static const double duo_skinny_turn = 480.0;      /* to fill the rings again, and add sums */
+static const double duo_skinny_ranges = 1450.0;   /* to take a ticket, and add slots; and */
+static const double duo_skinny_added = 1.7;       /* bytes of slots that a warp adds per clock */
+static const double duo_skinny_launch = 9200.0;   /* of a second kernel */
 
 /* Floats of a tile's slots that its last block adds. More are added by a second kernel. */
 static const int64_t duo_skinny_most_added = 16384;
@@ -196,15 +205,18 @@ static inline double duo_skinny_clocks(const duo_skinny_plan *plan, const duo_sk
     /* Four warps multiply at once; a warp alone waits for its sums. */
     const double warps = together * (double)(at_once * t->warps);
     const double fmas = t->thread_rows * t->thread_columns;
-    const double busy = duo_whole(warps / 4.0) * fmas * duo_skinny_fma;
-    const double waited = fmas + duo_skinny_wait;
+    const double copies = (rows_of / (size->wide_x ? 4.0 : 1.0) + duo_skinny_columns_copied(t)) *
+                          t->chains / (32 * t->warps);
+    const double busy = duo_whole(warps / 4.0) * (fmas * duo_skinny_fma + copies * duo_skinny_copy);
+    const double waited = fmas + duo_skinny_wait + copies * duo_skinny_copy_alone;
     const double multiply = rounds * turns * steps / t->chains * (busy > waited ? busy : waited);
     double add = 0.0;
     if (plan->ranges > 1) {
         const double slots = (double)plan->slots, of_tile = slots * rows_of * columns_of;
         add = of_tile <= (double)duo_skinny_most_added
-                  ? duo_skinny_ranges + 4.0 * of_tile / duo_skinny_added + duo_skinny_slot * slots
-                  : duo_skinny_launch + duo_skinny_far_slot * slots +
+                  ? duo_skinny_ranges +
+                        4.0 * of_tile / (duo_skinny_added * (double)(plan->teams * t->warps))
+                  : duo_skinny_launch +
                         8.0 * of_tile * (double)tiles / (duo_skinny_read_bytes * multiprocessors);
     }
     const double longer = read > multiply ? read : multiply, shorter = read + multiply - longer;

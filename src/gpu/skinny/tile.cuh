@@ -15,13 +15,6 @@
 #include "gpu/skinny/plan.h"
 #include "gpu/slab.cuh"
 
-constexpr int power_of_two_from(int n)
-{
-    int power = 1;
-    while (power < n) power *= 2;
-    return power;
-}
-
 /* A line of DUO_SKINNY_TILE_LIST. */
 template <bool AlongK, int Columns, int Rows, int LanesN, int Chains, int Warps, int Slab,
           int Slabs, int Warps8>
@@ -29,7 +22,9 @@ struct skinny_tile {
     static constexpr int kThreadRows = Rows, kThreadColumns = Columns, kSums = Rows * Columns;
     static constexpr int kChains = Chains, kLanesN = LanesN, kLanesM = 32 / (LanesN * Chains);
     static constexpr int kColumns = Columns * LanesN, kWarpRows = kLanesM * Rows;
-    static constexpr int kColumnsCopied = power_of_two_from(kColumns);
+    static constexpr duo_skinny_tile kLine = {Columns, Rows, LanesN, Chains,
+                                              Warps,   Slab, Slabs,  Warps8};
+    static constexpr int kColumnsCopied = duo_skinny_columns_copied(&kLine);
     static constexpr int kRows = Warps * kWarpRows;
     static constexpr int kWarps = Warps, kThreads = 32 * Warps;
     static constexpr int kSlab = Slab, kSlabs = Slabs, kWarps8 = Warps8;
