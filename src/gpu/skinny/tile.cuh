@@ -178,6 +178,11 @@ struct skinny_loader {
     static constexpr int kEach = kRun / kTogether;                /* parts of a thread in a run */
     static constexpr int kStepIn = kTogether * Width, kStepOut = Threads / kTogether;
     static constexpr int kParts = Edge * Slab / Width / Threads;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    static constexpr int kUnrolled = kParts < 16 ? kParts : 16; /* registers hold what is copied */
+#else
+    static constexpr int kUnrolled = kParts;
+#endif
     static_assert(kEach * kTogether == kRun && kStepOut * kTogether == Threads, "equal distances");
     static_assert(kParts * Threads * Width == Edge * Slab, "threads copy equally many");
 
@@ -208,7 +213,7 @@ struct skinny_loader {
         const shared_address to = slab + place(parts.first_e, parts.first_l);
         const int e_left = parts.inside - parts.first_e;
         if (l_left >= Slab) {
-#pragma unroll
+#pragma unroll(kUnrolled)
             for (int part = 0; part < kParts; part++) {
                 if (part > 0 && part % kEach == 0) from += kStepOut * ld;
                 if (e(part) < e_left)
