@@ -6,6 +6,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "host/pages.h"
 #include "host/team.h"
 
 /* Floats of a share for the team: at least SHARES shares for each thread, none longer than 10
@@ -112,4 +113,38 @@ void duo_runs_pack(const duo_runs *r, float *host, float *packed, int64_t from, 
     const int64_t share = even < LEAST_SHARE ? LEAST_SHARE : even > MOST_SHARE ? MOST_SHARE : even;
     packing job = {r, host, packed, from, count, share, way};
     duo_team_run(pack_share, &job, (count + share - 1) / share, threads);
+}
+
+/* ---- Pages ---- */
+
+enum { PAGES_SLICE = 1 << 15 }; /* floats: 32 pages, 100 us */
+
+typedef struct pages {
+    const duo_runs *r;
+    float *host;
+    int64_t from, count, part, slice;
+} pages;
+
+static void make_slice(void *job, int64_t number)
+{
+    const pages *const p = job;
+    const int64_t begin = number * p->part,
+                  part = p->count - begin < p->part ? p->count - begin : p->part;
+    const int64_t low = p->slice * PAGES_SLICE, rows = p->r->rows;
+    const int64_t high = low + PAGES_SLICE < part ? low + PAGES_SLICE : part;
+    for (int64_t i = low; i < high;) {
+        const int64_t at = p->from + begin + i, row = at % rows;
+        const int64_t piece = rows - row < high - i ? rows - row : high - i;
+        duo_pages_make(run_of(p->r, p->host, at / rows) + row, (size_t)piece * sizeof(float));
+        i += piece;
+    }
+}
+
+bool duo_runs_make_pages(const duo_runs *r, float *host, int64_t from, int64_t count, int64_t slice,
+                         int most_threads)
+{
+    const int64_t part = (count + DUO_PAGE_PARTS - 1) / DUO_PAGE_PARTS;
+    pages job = {r, host, from, count, part, slice};
+    duo_team_run(make_slice, &job, DUO_PAGE_PARTS, most_threads);
+    return (slice + 1) * PAGES_SLICE < part;
 }

@@ -168,6 +168,7 @@ static duo_status run_steps(duo_stream *s)
         }
         if (status != DUO_OK) return status;
         tell(s);
+        if (!moved) moved = duo_stream_make_pages(s);
         idle = moved ? 0 : idle + 1;
         if (!moved) pause_a_moment(idle);
     }
@@ -319,6 +320,7 @@ duo_outcome duo_stream_run(duo_resources *res, duo_algorithm_id algorithm, const
     if (status == DUO_OK) status = follow_last_call(&s);
     if (status == DUO_OK) {
         begin_to_tell(&s);
+        duo_stream_look_for_pages(&s);
         duo_recording_begin(res);
         status = run_steps(&s);
         if (status == DUO_OK) status = finish_transfers(&s);

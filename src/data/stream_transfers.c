@@ -7,6 +7,7 @@
 #include "data/recording.h"
 #include "data/stage.h"
 #include "gpu/backend/devices.h"
+#include "host/pages.h"
 
 static duo_pump pump_of(const duo_stream *s, const duo_step *step, duo_ring *ring)
 {
@@ -225,6 +226,56 @@ duo_status duo_stream_fetch(duo_stream *s, bool *moved)
     return status;
 }
 
+/* ---- The pages of C ---- */
+
+static duo_runs runs_of_c(const duo_operand *c)
+{
+    return duo_runs_of(c->rows, c->columns, c->ld, c->ld);
+}
+
+/* Runs shorter than a page are left out: the system would be asked for each. */
+void duo_stream_look_for_pages(duo_stream *s)
+{
+    enum { SHORTEST = 1024 };
+    const duo_operand *const c = &s->local->operand[DUO_C];
+    const duo_runs r = runs_of_c(c);
+    const int64_t span = (r.columns - 1) * r.ld + r.rows;
+    const bool unpacked = s->plan->of.fetched && !s->plan->of.pinned[DUO_C];
+    const bool missing = unpacked && r.rows >= SHORTEST &&
+                         duo_pages_missing(c->address, (size_t)span * sizeof(float));
+    s->pages_from = missing ? 0 : -1;
+}
+
+bool duo_stream_make_pages(duo_stream *s)
+{
+    if (s->pages_from < 0) return false;
+    const duo_operand *const c = &s->local->operand[DUO_C];
+    const duo_runs r = runs_of_c(c);
+    const int64_t left = r.rows * r.columns - s->pages_from;
+    const int64_t count = left < DUO_PAGE_ELEMENTS ? left : DUO_PAGE_ELEMENTS;
+    if (duo_runs_make_pages(&r, c->address, s->pages_from, count, s->pages_slice++, s->threads))
+        return true;
+    s->pages_slice = 0;
+    s->pages_from = count < left ? s->pages_from + count : -1;
+    return true;
+}
+
+/* Where element i of the runs is. */
+static const float *element(const duo_runs *r, const float *host, int64_t i)
+{
+    return host + i / r->rows * r->ld + i % r->rows;
+}
+
+/* Are the pages of this piece of C there, up to its last element? */
+static bool pages_there(const duo_stream *s, const duo_piece *p)
+{
+    if (s->pages_from < 0) return true;
+    const duo_operand *const c = &s->local->operand[DUO_C];
+    const duo_runs r = runs_of_c(c);
+    return element(p->runs, p->host, p->from + p->count - 1) <
+           element(&r, c->address, s->pages_from);
+}
+
 duo_status duo_stream_unpack(duo_stream *s, bool *moved)
 {
     if (s->count == 0) return DUO_OK;
@@ -236,10 +287,11 @@ duo_status duo_stream_unpack(duo_stream *s, bool *moved)
     const duo_part p = duo_stream_part(s, step, DUO_C);
     const duo_runs r = runs_of(&p);
     const duo_piece piece = piece_of(&p, &r, f.from, f.count);
+    *moved = true;
+    if (!pages_there(s, &piece) && duo_stream_make_pages(s)) return DUO_OK;
     status = unpack(s, step, f.stage, &piece);
     if (status != DUO_OK) return status;
     s->first = (s->first + 1) % DUO_STAGES;
     s->count--;
-    *moved = true;
     return DUO_OK;
 }

@@ -13,7 +13,15 @@ duo_status duo_stream_send(duo_stream *s, const duo_step *step, bool *done, bool
 /* Queues as many fetches of tiles with queued products as it can. */
 duo_status duo_stream_fetch(duo_stream *s, bool *moved);
 
-/* Unpacks the first piece in flight if it has arrived. */
+/* Does the memory of C have its pages? Looks before the product begins. */
+void duo_stream_look_for_pages(duo_stream *s);
+
+/* Makes some of C's pages that are not there yet, for there is nothing else to do. False: they are
+ * all there. */
+bool duo_stream_make_pages(duo_stream *s);
+
+/* Unpacks the first piece in flight if it has arrived; if its pages are not there yet, makes some
+ * of them instead. */
 duo_status duo_stream_unpack(duo_stream *s, bool *moved);
 
 /*
