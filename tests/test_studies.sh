@@ -16,9 +16,9 @@ for name in $(env | sed -n 's/^\(DUOBLAS_[A-Z_]*\)=.*/\1/p'); do unset "$name"; 
 # Each has a help of its own; that of all does not list it.
 expect 0 bench --help
 checks=$((checks + 1))
-! grep -Eq '^  (introduction|mixed|adapt|large|timeline|stall|lanes) ' "$place/out" ||
+! grep -Eq '^  (introduction|mixed|adapt|large|timeline|stall|lanes|new-memory) ' "$place/out" ||
     fail 'bench --help lists studies'
-for study in introduction mixed adapt large timeline stall lanes; do
+for study in introduction mixed adapt large timeline stall lanes new-memory; do
     expect 0 bench $study --help
     says out "^Usage: duoblas bench $study"
 done
@@ -49,6 +49,7 @@ mistake bench adapt --profile h300
 mistake bench timeline steps.csv -n 16,32
 mistake bench lanes
 mistake bench stall --rounds 4
+mistake bench new-memory -s 8x8x8
 mistake bench adapt --profile h300
 says err 'it may be h100\|h200\|generic$'
 
@@ -72,6 +73,12 @@ if [ -n "$blas" ]; then
     expect 0 bench mixed -n 1000 -s 20x16x12 --quick --beside "$blas"
     says out '^  their sgemm +20 x 16 x 12 +alone '
 fi
+
+# Products into new memory.
+expect 0 bench new-memory -n 64,300 --memory pinned --rounds 2
+says out '^  pinned +300 .* [0-9.]+ +[0-9.]+$'
+expect 0 bench new-memory -n 64 --rounds 1 --csv
+says out '^pageable,64,[0-9.e+-]+,[0-9.e+-]+,[0-9.e+-]+,[0-9.e+-]+,[0-9.e+-]+$'
 
 # Large products: every call is checked.
 expect 0 bench large -s 300x20x500 --transpose tt --memory pinned --rounds 3

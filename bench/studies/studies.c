@@ -8,7 +8,8 @@ enum {
     LARGE = 1 << 3,
     TIMELINE = 1 << 4,
     STALL = 1 << 5,
-    LANES = 1 << 6
+    LANES = 1 << 6,
+    NEW_MEMORY = 1 << 7
 };
 
 static const char *refuse_mixed(const duo_bench *b)
@@ -80,14 +81,19 @@ static const duo_experiment experiments[] = {
      .run = duo_bench_lanes,
      .refuse = refuse_lanes,
      .doc = "Draws when products of eight contexts ran, and below them those of one."},
+    {.name = "new-memory",
+     .bit = NEW_MEMORY,
+     .run = duo_bench_new_memory,
+     .doc = "Times products of host arrays by turns: C in memory that was used before, C in new "
+            "memory, and making the pages of new memory without a product."},
     {.name = NULL},
 };
 
-enum { COMPUTED = INTRODUCTION | MIXED | ADAPT | LARGE | STALL | LANES };
+enum { COMPUTED = INTRODUCTION | MIXED | ADAPT | LARGE | STALL | LANES | NEW_MEMORY };
 
 static const duo_option options[] = {
     {"size", 'n', "N|2^E", MIXED, DUO_SIZES, "Length of the reductions (default 2^20)"},
-    {"size", 'n', "N|2^E", LARGE | TIMELINE, DUO_SIZES, "Edge of a cube"},
+    {"size", 'n', "N|2^E", LARGE | TIMELINE | NEW_MEMORY, DUO_SIZES, "Edge of a cube"},
     {"shape", 's', "MxNxK", MIXED, DUO_SHAPE, "Shape of sgemm (default 384x384x384)"},
     {"shape", 's', "MxNxK", LARGE, DUO_SHAPE, "Shape of the product"},
     {"transpose", 0, "nn|nt|tn|tt", LARGE, DUO_CHOICE(layout), "A and B, t for transposed"},
@@ -98,10 +104,11 @@ static const duo_option options[] = {
      "This BLAS does a product before each call, as a program does that has its own"},
     {"profile", 0, "h100|h200|generic", ADAPT, DUO_CHOICE(profile),
      "This built-in profile (default: the one in use)"},
-    {"memory", 0, "pageable|pinned", LARGE | TIMELINE, DUO_CHOICE(memory),
-     "Operands in this kind of memory (default pageable)"},
+    {"memory", 0, "pageable|pinned", LARGE | TIMELINE | NEW_MEMORY, DUO_CHOICE(memory),
+     "Operands in this kind of memory (default pageable); new-memory: A and B"},
     {"devices", 0, "N", TIMELINE, DUO_NUMBER(devices, 1, DUO_MOST_DEVICES),
      "On the first N devices (default 1)"},
+    {"rounds", 0, "N", NEW_MEMORY, DUO_NUMBER(rounds, 1, 64), "Calls of each (default 15)"},
     {"rounds", 0, "N", LARGE, DUO_NUMBER(rounds, 1, 64), "Calls (default 2)"},
     {"rounds", 0, "N", STALL, DUO_NUMBER(rounds, 1, 3), "Processes of each kind (default 3)"},
     {"child", 0, "warm|cold", STALL, DUO_TEXT_OPTION(child), NULL},
@@ -111,7 +118,7 @@ static const duo_option options[] = {
     {"seed", 0, "N", COMPUTED | TIMELINE, DUO_SEED, "Seed of the random data (default 1)"},
     {"quick", 'q', NULL, INTRODUCTION | MIXED | ADAPT | STALL | LANES, DUO_FLAG(quick),
      "Fewer and shorter rounds, smaller products"},
-    {"csv", 0, NULL, MIXED | ADAPT | LARGE | STALL, DUO_FLAG(csv),
+    {"csv", 0, NULL, MIXED | ADAPT | LARGE | STALL | NEW_MEMORY, DUO_FLAG(csv),
      "Comma-separated values instead of a table"},
     {.name = NULL},
 };
