@@ -1,6 +1,6 @@
 /*
- * test_pages.c - pages of new memory (host/pages.h): which are there, and making those that are not,
- * with whatever the memory holds.
+ * test_pages.c - pages of new memory (host/pages.h): which are there, and making those that are
+ * not, with whatever the memory holds.
  */
 #define _GNU_SOURCE
 #include <errno.h>
