@@ -277,6 +277,10 @@ DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
  * never call it. libduoblas-blas.so sets it to the function that the program would have called
  * without that library.
  *
+ * Threads    Whether it is a candidate or not, calls of this context use no more CPU threads than
+ *            that library tells (openblas_get_num_threads, MKL_Get_Max_Threads): a limit that the
+ *            program sets there holds here.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
  * Since      1.0
  */

@@ -219,6 +219,34 @@ static int of_program(void)
     return 0;
 }
 
+/* The threads that the program lets its BLAS use are the most of a call, and so is what was set. */
+static int limits(void)
+{
+    enum { EDGE = 700 };
+    own_blas own;
+    duo_context *ctx;
+    void (*sgemm)(void);
+    if (!open_own(getenv("TEST_BLAS"), &own) || duo_create(&ctx) != DUO_OK) return 1;
+    memcpy(&sgemm, &own.sgemm, sizeof sgemm);
+    float *const a = calloc((size_t)EDGE * EDGE, sizeof *a), *const c =
+                                                                 malloc(sizeof *c * EDGE * EDGE);
+    if (duo_set_path(ctx, DUO_PATH_CPU) != DUO_OK || duo_set_threads(ctx, 2) != DUO_OK) return 1;
+    for (int set = 0; set < 4; set++) {
+        static const int theirs[] = {1, 1, 2, 3};
+        duo_decision d = {.size = sizeof d};
+        own.set_threads(theirs[set]);
+        if (set == 1 && duo_set_cpu_sgemm(ctx, sgemm) != DUO_OK) return 1;
+        if (duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE, EDGE, EDGE, 1.0f, a,
+                      EDGE, a, EDGE, 0.0f, c, EDGE) != DUO_OK ||
+            duo_explain_last(ctx, &d) != DUO_OK)
+            return 1;
+        printf("%d ", d.threads);
+    }
+    free(a);
+    free(c);
+    return duo_destroy(ctx) == DUO_OK ? 0 : 1;
+}
+
 static int run_task(const char *task)
 {
     static const struct {
@@ -226,7 +254,7 @@ static int run_task(const char *task)
         int (*body)(void);
     } tasks[] = {
         {"settings", programs_settings}, {"fewer", fewer_threads},   {"in_use", in_use},
-        {"with_libomp", with_libomp},    {"of_program", of_program},
+        {"with_libomp", with_libomp},    {"of_program", of_program}, {"limits", limits},
     };
     for (size_t i = 0; i < sizeof tasks / sizeof tasks[0]; i++)
         if (strcmp(tasks[i].name, task) == 0) return tasks[i].body();
@@ -269,6 +297,9 @@ static void programs_own(void)
         CHECK(strncmp(child.out, "name=OpenBLAS ", 14) == 0, "%s", child.out);
         CHECK(strstr(child.out, " same=1 threads=1 ours=0 none=0 looked=0") != NULL, "%s",
               child.out);
+        test_case("programs-own/limits/%s", openblas_builds[i]);
+        run_child("limits", program, "DUOBLAS_MATH=ieee", &child);
+        CHECK(strcmp(child.out, "2 1 2 2 ") == 0, "%s", child.out);
     }
 }
 

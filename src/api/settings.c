@@ -144,7 +144,9 @@ duo_status duo_set_cpu_sgemm(duo_context *given, void (*sgemm)(void))
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    ctx->policy.program = duo_blas_library_of((duo_fortran_sgemm)sgemm);
+    const duo_blas_library *const program = duo_blas_library_of((duo_fortran_sgemm)sgemm);
+    ctx->policy.program = program;
+    ctx->resources.program_threads = program != NULL ? program->get_threads : NULL;
     duo_policy_changed(&ctx->policy, &ctx->resources);
     return DUO_OK;
 }

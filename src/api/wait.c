@@ -7,7 +7,6 @@
 #include "data/residency.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
-#include "host/machine.h"
 #include "host/scratch.h"
 #include "host/stack.h"
 #include "host/team.h"
@@ -47,7 +46,7 @@ static void warm_up(void *user)
     duo_context *const ctx = user;
     duo_resources *const res = &ctx->resources;
     if (duo_blas_library_asked()) (void)duo_blas_library_get();
-    duo_team_warm_up(duo_machine_threads_for(res->threads));
+    duo_team_warm_up(duo_resources_threads(res));
     if (ctx->policy.path == DUO_PATH_CPU || duo_context_open(ctx) != DUO_OK) return;
     if (duo_backend_current()->load(res->device) != DUO_OK)
         (void)duo_resources_failed(res, DUO_ERR_DEVICE, "load the kernels");

@@ -136,6 +136,7 @@ static void renew(duo_context *ctx)
     duo_resources *const res = &ctx->resources;
     const int device = res->device;
     res->threads = 0;
+    res->program_threads = NULL;
     res->report.log = NULL;
     res->report.note[0] = res->report.detail[0] = '\0';
     ctx->policy.program = NULL;

@@ -28,7 +28,7 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
     duo_conditions conditions = {.profile = duo_profile_in_use(),
                                  .path = policy->path,
                                  .math = policy->math,
-                                 .threads = duo_machine_threads_for(res->threads)};
+                                 .threads = duo_resources_threads(res)};
     const bool looked = duo_devices_looked();
     conditions.gpu = policy->path != DUO_PATH_CPU && !duo_forked() &&
                      (!looked || duo_device_usable(res->device));

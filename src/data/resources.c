@@ -7,6 +7,7 @@
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
 #include "host/fork.h"
+#include "host/machine.h"
 
 void duo_resources_settle_device(duo_resources *res)
 {
@@ -278,4 +279,12 @@ duo_status duo_resources_grow(duo_resources *res, int device, duo_space *space, 
     if (status != DUO_OK) return duo_resources_failed_on(res, device, status, "allocate workspace");
     space->bytes = bytes;
     return DUO_OK;
+}
+
+int duo_resources_threads(const duo_resources *res)
+{
+    const int own = duo_machine_threads_for(res->threads);
+    if (own == 1 || res->program_threads == NULL) return own;
+    const int theirs = res->program_threads();
+    return theirs > 0 && theirs < own ? theirs : own;
 }

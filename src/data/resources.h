@@ -50,11 +50,12 @@ typedef struct duo_resources {
     /* The user's settings. */
     int device;
     bool rank_device; /* `device` is still an MPI rank's number: the devices were not counted yet */
-    int other[DUO_LANES - 1]; /* devices that streamed products may use beside `device` */
-    int others;               /* how many; -1: every other device */
-    void *stream;             /* the user's CUDA stream, or NULL */
-    duo_priority priority;    /* of the queues, on each device */
-    int threads;              /* most CPU threads of a call; 0: the default */
+    int other[DUO_LANES - 1];     /* devices that streamed products may use beside `device` */
+    int others;                   /* how many; -1: every other device */
+    void *stream;                 /* the user's CUDA stream, or NULL */
+    duo_priority priority;        /* of the queues, on each device */
+    int threads;                  /* most CPU threads of a call; 0: the default */
+    int (*program_threads)(void); /* how many the program's BLAS may use now; NULL: nothing tells */
 
     /* The queue. */
     duo_queue *queue; /* NULL: it is not open */
@@ -117,6 +118,10 @@ duo_status duo_resources_open(duo_resources *res);
  * `there`. DUO_ERR_LOST: `there` is lost, too. Under the residency lock.
  */
 duo_status duo_resources_reach(duo_resources *res, int there);
+
+/* CPU threads for a call by the calling thread: what was set, but no more than the program lets its
+ * own BLAS use. */
+int duo_resources_threads(const duo_resources *res);
 
 /* Waits for the queue's work. DUO_ERR_LOST also if all was done before its device was lost. */
 duo_status duo_resources_finish(duo_resources *res);

@@ -14,7 +14,6 @@
 #include "data/stream_transfers.h"
 #include "gpu/backend/devices.h"
 #include "host/clock.h"
-#include "host/machine.h"
 
 /* ---- The compute queue ---- */
 
@@ -310,7 +309,7 @@ duo_outcome duo_stream_run(duo_resources *res, duo_algorithm_id algorithm, const
                     .algorithm = algorithm,
                     .local = local,
                     .plan = &res->plan,
-                    .threads = duo_machine_threads_for(res->threads)};
+                    .threads = duo_resources_threads(res)};
     for (int i = 0; i < s.plan->count; i++) s.plan->step[i].done = 0;
     s.plan->ran = true;
     s.packing = duo_packing_way_of(bytes_of(local, false) + bytes_of(local, true));

@@ -11,9 +11,6 @@
 #include "data/pump.h"
 #include "data/stage.h"
 #include "gpu/backend/devices.h"
-#include "host/machine.h"
-
-static int threads_of(const duo_resources *res) { return duo_machine_threads_for(res->threads); }
 
 /* Copies bytes in one run; `now` from or to plain memory. */
 static duo_status copy_bytes(duo_resources *res, bool now, char *device, char *here, size_t bytes,
@@ -84,7 +81,7 @@ static duo_status open_pump(duo_resources *res, const duo_runs *r, duo_pump *pum
     const size_t most = (size_t)(total > least ? total : least) * sizeof(float);
     *pump = (duo_pump){.res = res,
                        .ring = &res->up,
-                       .threads = threads_of(res),
+                       .threads = duo_resources_threads(res),
                        .packing = duo_packing_way_of((double)total * sizeof(float))};
     const duo_status status = duo_stage_make(res, &res->up, most);
     if (!go_unpinned(status)) return status;
