@@ -167,8 +167,8 @@ typedef enum duo_transpose {
 typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
 
 /*
- * DUO_MATH_ACCURATE  the default. No error is larger than that of a plain fp32 FMA chain. The
- *                    algorithm decides the bits of a product: see duo_sgemm
+ * DUO_MATH_ACCURATE  the default. Errors have the bound of a plain fp32 FMA chain. The algorithm
+ *                    decides the bits of a product: see duo_sgemm
  * DUO_MATH_IEEE      fp32 fused multiply-add only, in one documented order of summation: the same
  *                    bits on CPU and GPU, on any number of threads and devices, on every machine
  *                    and in all of 1.x (docs/reproducibility.md)

@@ -106,7 +106,7 @@ static void missing(void)
     duo_pages_make(memory, PAGES * page); /* nothing to do, and no harm */
 }
 
-/* Runs with gaps of whole pages: those of the gaps are not made. */
+/* Whole pages lie between the runs. They are not made. */
 static void runs_with_gaps(void)
 {
     char *const memory = new_memory();
