@@ -80,6 +80,11 @@ extern "C" {
 #define DUO_DECLARE(operation, side, maths, name) DUO_DECLARE_##side(name)
 DUO_ALGORITHM_LIST(DUO_DECLARE)
 extern const duo_gpu_batch duo_sgemm_gpu_batched;
+
+/* Queues the tags of blocks in device memory; aligned to 16 bytes. */
+cudaError_t duo_tag_blocks(const void *memory, size_t blocks, const void *key, void *tags,
+                           const duo_launch *how);
+cudaError_t duo_tag_blocks_load(void);
 #undef DUO_DECLARE
 #undef DUO_DECLARE_GPU
 #undef DUO_DECLARE_CPU

@@ -182,6 +182,7 @@ const duo_backend *sim_backend(void)
         .launch_batch = sim_backend_launch_batch,
         .packed_bytes = sim_backend_packed_bytes,
         .pack = sim_backend_pack,
+        .tag = sim_backend_tag,
         .trim = sim_backend_trim,
         .mark = sim_backend_mark,
         .wait_mark = sim_backend_wait_mark,

@@ -20,6 +20,8 @@ duo_status sim_backend_launch(duo_queue *queue, duo_algorithm_id id, const duo_c
 size_t sim_backend_packed_bytes(duo_algorithm_id id, const duo_call *call, int i);
 duo_status sim_backend_pack(duo_queue *queue, duo_algorithm_id id, const duo_call *call, int i,
                             void *memory);
+duo_status sim_backend_tag(duo_queue *queue, const void *memory, size_t blocks, const void *key,
+                           void *tags);
 duo_status sim_backend_trim(duo_queue *queue);
 duo_status sim_backend_mark(duo_queue *queue, int mark);
 duo_status sim_backend_wait_mark(duo_queue *queue, int mark);

@@ -6,6 +6,7 @@
 
 #include "choice/algorithm.h"
 #include "sim/checks.h"
+#include "sim/kernels.h"
 #include "sim/memory.h"
 #include "sim/timing.h"
 #include "sim/worker.h"
@@ -132,6 +133,26 @@ duo_status sim_backend_fill(duo_queue *queue, void *dst, size_t pitch, unsigned 
                     .src_pitch = pitch,
                     .width = width,
                     .height = height};
+    if (!sim_copy_legal(&w, queue->device)) return sim_leave(DUO_ERR_DEVICE);
+    return sim_leave(sim_append(queue, &w));
+}
+
+/* Counts as a copy within the device. */
+duo_status sim_backend_tag(duo_queue *queue, const void *memory, size_t blocks, const void *key,
+                           void *tags)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    const duo_status status = sim_enter(SIM_COPY, queue->device, &go);
+    if (!go) return sim_leave(status);
+    const work w = {.kind = WORK_COPY,
+                    .key = key,
+                    .dst = tags,
+                    .src = memory,
+                    .dst_pitch = SIM_TAG,
+                    .src_pitch = SIM_TAG_BLOCK,
+                    .width = SIM_TAG,
+                    .height = blocks};
     if (!sim_copy_legal(&w, queue->device)) return sim_leave(DUO_ERR_DEVICE);
     return sim_leave(sim_append(queue, &w));
 }

@@ -153,3 +153,16 @@ void sim_run_reduction(const work *w, const duo_call *call)
     memcpy(&bits, &sum, sizeof bits);
     __atomic_store_n(w->pinned_result, (uint64_t)w->ticket << 32 | bits, __ATOMIC_RELEASE);
 }
+
+void sim_tag(uint64_t tag[2], const char *bytes, const char *key)
+{
+    uint32_t m[SIM_TAG_BLOCK / 4], k[SIM_TAG_BLOCK / 4 + 4];
+    memcpy(m, bytes, sizeof m);
+    memcpy(k, key, sizeof k);
+    tag[0] = tag[1] = 0;
+    for (int half = 0; half < 2; half++)
+        for (int i = 0; i < SIM_TAG_BLOCK / 4; i += 2) {
+            const uint32_t x = m[i] + k[i + 4 * half], y = m[i + 1] + k[i + 1 + 4 * half];
+            tag[half] += (uint64_t)x * y;
+        }
+}

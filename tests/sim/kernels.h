@@ -7,4 +7,9 @@
 void sim_run_sgemm(const work *w);
 void sim_run_reduction(const work *w, const duo_call *call);
 
+/* The tag of a block, by its definition: pairs of words, the second half with the key from 16 bytes
+ * on. */
+enum { SIM_TAG_BLOCK = 4096, SIM_TAG = 16 };
+void sim_tag(uint64_t tag[2], const char *bytes, const char *key);
+
 #endif

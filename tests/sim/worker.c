@@ -34,6 +34,10 @@ static void carry_out(const work *w)
     if (w->kind == WORK_COPY && w->fills) {
         for (size_t r = 0; r < w->height; r++)
             memset((char *)sim_behind(w->dst) + r * w->dst_pitch, w->value, w->width);
+    } else if (w->kind == WORK_COPY && w->key != NULL) {
+        for (size_t r = 0; r < w->height; r++)
+            sim_tag((uint64_t *)sim_behind(w->dst) + 2 * r,
+                    (const char *)sim_behind(w->src) + r * w->src_pitch, sim_behind(w->key));
     } else if (w->kind == WORK_COPY) {
         for (size_t r = 0; r < w->height; r++)
             memmove((char *)sim_behind(w->dst) + r * w->dst_pitch,

@@ -16,6 +16,7 @@ struct work {
     bool plain;          /* a copy: its host memory need not be pinned */
     bool fills;          /* no copy: `value` fills dst, and src is dst */
     unsigned char value;
+    const char *key; /* no copy: dst gets the tags of blocks at src, made with this key; or NULL */
 
     char *dst; /* copy */
     const char *src;

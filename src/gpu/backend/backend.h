@@ -140,6 +140,11 @@ typedef struct duo_backend {
     duo_status (*pack)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call, int i,
                        void *memory);
 
+    /* Queues: the tags of blocks in device memory are written to `tags` there (data/tags.h). All
+     * addresses are the device's, aligned to 16 bytes. */
+    duo_status (*tag)(duo_queue *queue, const void *memory, size_t blocks, const void *key,
+                      void *tags);
+
     duo_status (*trim)(duo_queue *queue); /* frees the workspace of the queue's algorithms */
 
     /* Sets a mark, 0 <= mark < DUO_MARKS, behind the work that is queued so far. It may be set

@@ -32,6 +32,7 @@ extern "C" const duo_backend *duo_backend_default(void)
         .launch_batch = duo_cuda_launch_batch,
         .packed_bytes = duo_cuda_packed_bytes,
         .pack = duo_cuda_pack,
+        .tag = duo_cuda_tag,
         .trim = duo_cuda_trim,
         .mark = duo_cuda_mark,
         .wait_mark = duo_cuda_wait_mark,

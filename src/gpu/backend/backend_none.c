@@ -185,6 +185,13 @@ static duo_status pack(duo_queue *queue, duo_algorithm_id algorithm, const duo_c
     return DUO_ERR_DEVICE;
 }
 
+static duo_status tag(duo_queue *queue, const void *memory, size_t blocks, const void *key,
+                      void *tags)
+{
+    (void)queue, (void)memory, (void)blocks, (void)key, (void)tags;
+    return DUO_ERR_DEVICE;
+}
+
 static duo_status stamp_seconds(duo_queue *queue, int number, duo_queue *since, int since_number,
                                 double *seconds)
 {
@@ -244,6 +251,7 @@ const duo_backend *duo_backend_default(void)
         .launch_batch = launch_batch,
         .packed_bytes = packed_bytes,
         .pack = pack,
+        .tag = tag,
         .trim = refuse,
         .mark = refuse_mark,
         .wait_mark = refuse_mark,

@@ -188,5 +188,7 @@ duo_status duo_cuda_launch(duo_queue *queue, duo_algorithm_id algorithm, const d
 size_t duo_cuda_packed_bytes(duo_algorithm_id algorithm, const duo_call *call, int i);
 duo_status duo_cuda_pack(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call, int i,
                          void *memory);
+duo_status duo_cuda_tag(duo_queue *queue, const void *memory, size_t blocks, const void *key,
+                        void *tags);
 
 #endif

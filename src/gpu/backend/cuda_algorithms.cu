@@ -32,7 +32,7 @@ static duo_status status_of(cudaError_t error, duo_algorithm_id id)
     return duo_cuda_status(error, algorithms[id].name);
 }
 
-static const char kBatched[] = "sgemm_gpu_batched";
+static const char kBatched[] = "sgemm_gpu_batched", kTags[] = "tag_blocks";
 
 static bool all_loaded[DUO_MOST_DEVICES]; /* atomic: was that tried? */
 
@@ -44,6 +44,7 @@ duo_status duo_cuda_load(int device)
         if (algorithms[id].algorithm != nullptr)
             status = status_of(algorithms[id].algorithm->load(), (duo_algorithm_id)id);
     if (status == DUO_OK) status = duo_cuda_status(duo_sgemm_gpu_batched.load(), kBatched);
+    if (status == DUO_OK) status = duo_cuda_status(duo_tag_blocks_load(), kTags);
     __atomic_store_n(&all_loaded[device], true, __ATOMIC_RELEASE);
     return status;
 }
@@ -135,8 +136,8 @@ duo_status duo_cuda_launch(duo_queue *queue, duo_algorithm_id id, const duo_call
     return status == DUO_OK ? status_of(algorithm_of(id)->launch(call, &how), id) : status;
 }
 
-/* The kernels of batches are loaded with all others. */
-static duo_status load_batched(const duo_queue *queue)
+/* The kernels of batches, and of tags, are loaded with all others. */
+static duo_status load_others(const duo_queue *queue)
 {
     if (__atomic_load_n(&all_loaded[queue->device], __ATOMIC_ACQUIRE)) return DUO_OK;
     return duo_cuda_load(queue->device);
@@ -169,7 +170,7 @@ duo_status duo_cuda_launch_batch(duo_queue *queue, const duo_call *call, const d
     const duo_cuda_guard current(queue->device);
     duo_status status = current.status;
     duo_launch how = launch_on(queue);
-    if (status == DUO_OK) status = load_batched(queue);
+    if (status == DUO_OK) status = load_others(queue);
     if (status == DUO_OK) status = send_lists(queue, batch, &how);
     if (status != DUO_OK) return status;
     return duo_cuda_status(duo_sgemm_gpu_batched.launch(call, batch, &how), kBatched);
@@ -195,4 +196,15 @@ duo_status duo_cuda_pack(duo_queue *queue, duo_algorithm_id id, const duo_call *
     if (status != DUO_OK) return status;
     const duo_launch how = launch_on(queue);
     return status_of(algorithm->pack(call, i, memory, &how), id);
+}
+
+duo_status duo_cuda_tag(duo_queue *queue, const void *memory, size_t blocks, const void *key,
+                        void *tags)
+{
+    const duo_cuda_guard current(queue->device);
+    duo_status status = current.status;
+    if (status == DUO_OK) status = load_others(queue);
+    if (status != DUO_OK) return status;
+    const duo_launch how = launch_on(queue);
+    return duo_cuda_status(duo_tag_blocks(memory, blocks, key, tags, &how), kTags);
 }
