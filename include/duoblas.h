@@ -82,6 +82,8 @@
  *                                             array: see Residency
  *   DUOBLAS_ADAPT          0 | 1              1: new contexts learn from their calls: see
  *                                             duo_set_adapt
+ *   DUOBLAS_REMEMBER       0 | bytes          bytes: new contexts do not send a factor again while
+ *                                             it stays the same: see duo_set_remember
  *   DUOBLAS_SUMMARY        stderr | FILE      only libduoblas-blas.so: write there, at exit, how
  *                                             the program's calls were served
  *   BYTES may end in K, M or G, for 2^10, 2^20 or 2^30. A value that is not understood is ignored;
@@ -191,11 +193,12 @@ typedef enum duo_side { DUO_SIDE_CPU, DUO_SIDE_GPU } duo_side;
 /* Where an operand was when a call came. DUO_AT_UNUSED: the call does not read or write it. */
 typedef enum duo_residence {
     DUO_AT_UNUSED,
-    DUO_AT_PAGEABLE, /* plain host memory; also what duo_malloc found instead of the device's */
-    DUO_AT_PINNED,   /* host memory of duo_malloc_host */
-    DUO_AT_KEPT,     /* host array under duo_keep, with a current copy on the device */
-    DUO_AT_STALE,    /* host array under duo_keep; its device copy is not current */
-    DUO_AT_DEVICE    /* duo_malloc or duo_adopt */
+    DUO_AT_PAGEABLE,  /* plain host memory; also what duo_malloc found instead of the device's */
+    DUO_AT_PINNED,    /* host memory of duo_malloc_host */
+    DUO_AT_KEPT,      /* host array under duo_keep, with a current copy on the device */
+    DUO_AT_STALE,     /* host array under duo_keep; its device copy is not current */
+    DUO_AT_DEVICE,    /* duo_malloc or duo_adopt */
+    DUO_AT_REMEMBERED /* plain host memory; an earlier call has sent it (duo_set_remember) */
 } duo_residence;
 
 /* How early a device begins a context's work: see duo_set_priority. */
@@ -316,6 +319,39 @@ DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
  * Since      1.0
  */
 DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
+
+/* Whether factors in plain host memory are remembered on the GPU: see duo_set_remember. */
+typedef enum duo_remember { DUO_REMEMBER_NONE, DUO_REMEMBER_BYTES } duo_remember;
+
+/**
+ * duo_set_remember - do not send a factor again while its bytes stay the same.
+ *
+ *   remember   DUO_REMEMBER_NONE    each product sends its factors in plain host memory to the
+ *                                   GPU.
+ *              DUO_REMEMBER_BYTES   they stay there. The next product with the same factor reads it
+ *                                   once on the CPU, to compare a hash of each of its pages with
+ *                                   the hash of the bytes on the GPU. It sends the pages that
+ *                                   differ.
+ *              Default: DUOBLAS_REMEMBER, else DUO_REMEMBER_NONE.
+ *
+ * For programs that bring the same matrix again, as unmodified programs do, which cannot call
+ * duo_keep: the weights of a network, a fixed operator. Comparing takes about half the time of
+ * sending, and nothing is promised by the program: it may write to the factor in every way at every
+ * time between two calls. A page that has changed is taken for unchanged with a probability of at
+ * most 2^-64: the hash has a random key, another one in each process.
+ *
+ * A factor stays when it is sent for the second time since a call of the library wrote to it. It
+ * has to be one of duo_sgemm, of at least 1 MiB, without gaps between its columns (or rows), in
+ * memory that is not pinned, kept or on the device; parts of it are found, too. The context has to
+ * use one device (duo_set_devices). All such factors take at most half of the device's free memory,
+ * and are the first to be evicted; duo_trim frees them. A factor that has changed by the next call
+ * is let pass for 4 calls, then 8, up to 256.
+ *
+ * Numerics   a product may be chosen to run by another algorithm than before, as with duo_keep;
+ *            under DUO_MATH_IEEE the result is the same.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 1.0
+ */
+DUO_API duo_status duo_set_remember(duo_context *ctx, duo_remember remember);
 
 /**
  * duo_set_async - calls may return before their result is in host memory, so that the program goes

@@ -72,11 +72,13 @@ typedef struct duo_operand {
     double credit_seconds;   /* DUO_AT_STALE: seconds of sending it that are paid (call/decide.c) */
     double send_bytes;       /* all stale bytes of its kept array on the device */
     double fetch_bytes;      /* the same on the host; 0 stands for the operand's span */
+    double check_bytes;      /* DUO_AT_REMEMBERED: to be read, to see whether they are the same */
     bool promised;           /* it lies in a range of duo_prepare */
     bool prepared;           /* and is packed for the GPU, or may be packed (packed.h) */
 
     /* Set by placing, only in the placed copy of the call. */
     duo_region *held;  /* the region held for the operand, or NULL: data/residency.h */
+    duo_region *fills; /* the remembered array whose device copy it is sent to; NULL: to a slot */
     bool host_written; /* the context's host_write is in the list of data/residency.c */
     void *packed;      /* memory with the operand packed for the algorithm, on its side; or NULL */
 

@@ -45,8 +45,8 @@ static int report_environment(void)
                          ones, EDGE, ones, EDGE, 0.0f, product, EDGE) == DUO_OK;
     ok = ok && product[0] == (float)EDGE && product[EDGE * EDGE - 1] == (float)EDGE;
     ok = ok && duo_explain_last(ctx, &third) == DUO_OK;
-    printf("tf32=%d adapt=%d", candidate(&third, "sgemm_gpu_fp16x1") != NULL,
-           duo_context_of(ctx)->policy.adapt);
+    printf("tf32=%d adapt=%d remember=%d", candidate(&third, "sgemm_gpu_fp16x1") != NULL,
+           duo_context_of(ctx)->policy.adapt, (int)duo_context_of(ctx)->resources.remember);
     ok = ok && duo_destroy(ctx) == DUO_OK && sim_violations() == 0;
     free(vector);
     return ok ? 0 : 1;
@@ -155,6 +155,9 @@ static void environment(void)
     check_environment("DUOBLAS_ADAPT=0", "tf32=0 adapt=0", 0);
     check_environment("DUOBLAS_ADAPT=1", "tf32=0 adapt=1", 0);
     check_environment("DUOBLAS_ADAPT=yes", "tf32=0 adapt=0", 0);
+    check_environment("DUOBLAS_REMEMBER=0", "remember=0", 0);
+    check_environment("DUOBLAS_REMEMBER=bytes", "remember=1", 0);
+    check_environment("DUOBLAS_REMEMBER=1", "remember=0", 0);
     check_environment("DUOBLAS_MATH=tf32", "ssum=cpu sdot=gpu device0=1 device1=0 also=-1 tf32=1",
                       0);
     check_environment("DUOBLAS_MATH=exact", "ssum=cpu sdot=gpu device0=1 device1=0 also=-1 tf32=0",

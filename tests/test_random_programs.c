@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "data/remembered.h"
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"
 #include "support/child.h"
@@ -254,6 +255,7 @@ int main(int argc, char **argv)
 {
     static const test_entry tests[] = {{"random_programs", random_programs}, {NULL, NULL}};
     const char *const task = test_child_task(argc, argv);
+    duo_remembered_least = 1024;
     if (task != NULL) return run_program(strtoull(task, NULL, 10));
     return test_main(argc, argv, "random_programs", tests);
 }

@@ -39,6 +39,6 @@ const char *duo_drawn_places(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT]);
 
 /* A word for each math, and for each place. */
 extern const char *const duo_math_names[DUO_MATH_FLOAT64 + 1];
-extern const char *const duo_residence_names[DUO_AT_DEVICE + 1];
+extern const char *const duo_residence_names[DUO_AT_REMEMBERED + 1];
 
 #endif

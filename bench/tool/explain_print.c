@@ -16,9 +16,13 @@ const char *const *duo_explain_operands(duo_operation operation)
 static void print_operands(const duo_call *call)
 {
     static const char *const where[] = {
-        [DUO_AT_UNUSED] = "not used",         [DUO_AT_PAGEABLE] = "host, pageable",
-        [DUO_AT_PINNED] = "host, pinned",     [DUO_AT_KEPT] = "host, kept, current on the GPU",
-        [DUO_AT_STALE] = "host, kept, stale", [DUO_AT_DEVICE] = "GPU",
+        [DUO_AT_UNUSED] = "not used",
+        [DUO_AT_PAGEABLE] = "host, pageable",
+        [DUO_AT_PINNED] = "host, pinned",
+        [DUO_AT_KEPT] = "host, kept, current on the GPU",
+        [DUO_AT_STALE] = "host, kept, stale",
+        [DUO_AT_DEVICE] = "GPU",
+        [DUO_AT_REMEMBERED] = "host, pageable, sent before",
     };
     const char *const *const names = duo_explain_operands(call->operation);
     for (int i = 0; i < DUO_OPERANDS; i++) {

@@ -13,7 +13,7 @@ from ._arguments import choice, integer, integers, stream_address
 from ._arrays import Operand
 from ._errors import check
 from ._explain import Explanation, explained, last_decision
-from ._library import MATHS, PATHS, PRIORITIES, library
+from ._library import MATHS, PATHS, PRIORITIES, REMEMBER, library
 from ._locked import Locked
 from ._ranges import Range, adopted
 from ._unique import Unique
@@ -26,6 +26,7 @@ __all__ = ["Context", "Math", "Path", "Priority", "context_for", "default_contex
 Path = Literal["auto", "cpu", "gpu"]
 Math = Literal["accurate", "ieee", "tf32", "float64"]
 Priority = Literal["normal", "high"]
+Remember = Literal["none", "bytes"]
 
 _AWAITED = 128  # results that are remembered; the library itself waits for the oldest of 64
 
@@ -49,6 +50,8 @@ class Context(Locked, Unique):
     asynchronous  results of reductions on the GPU may come after the call: see sasum.
     adapt         learn from the calls where the predictions are off.
     priority      "normal" or "high", of its work on the device.
+    remember      "bytes": a matrix in plain host memory is not sent again while its bytes stay the
+                  same; "none": each product sends it.
 
     Arguments that are not given are as in the environment (DUOBLAS_PATH and others).
     """
@@ -57,7 +60,8 @@ class Context(Locked, Unique):
                  threads: Optional[int] = None, device: Optional[int] = None,
                  devices: Optional[Sequence[int]] = None, stream: Any = None,
                  asynchronous: bool = False, adapt: Optional[bool] = None,
-                 priority: Optional[Priority] = None) -> None:
+                 priority: Optional[Priority] = None,
+                 remember: Optional[Remember] = None) -> None:
         super().__init__()
         self._handle: Optional[int] = None
         self._given: dict[str, Any] = {}
@@ -91,6 +95,9 @@ class Context(Locked, Unique):
             if priority is not None:
                 self._call(library.duo_set_priority, choice(PRIORITIES, priority, "priority"))
                 self._given["priority"] = priority
+            if remember is not None:
+                self._call(library.duo_set_remember, choice(REMEMBER, remember, "remember"))
+                self._given["remember"] = remember
             if asynchronous:
                 self.set_asynchronous(True)
         except BaseException:

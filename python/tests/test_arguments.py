@@ -84,8 +84,10 @@ def test_contexts(bad):
 
 
 def test_what_they_look_like():
-    with duoblas.Context(path="cpu", threads=2, adapt=False, priority="high") as ctx:
-        assert repr(ctx) == "<duoblas.Context path='cpu' threads=2 adapt=False priority='high'>"
+    with duoblas.Context(path="cpu", threads=2, adapt=False, priority="high",
+                         remember="bytes") as ctx:
+        assert repr(ctx) == "<duoblas.Context path='cpu' threads=2 adapt=False priority='high' " \
+            "remember='bytes'>"
         ctx.set_path("auto")
         with duoblas.keep(A) as kept, duoblas.prepare(A[:0]) as prepared:
             assert repr(kept) == "<duoblas.Kept kept=1>"

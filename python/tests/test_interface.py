@@ -53,13 +53,16 @@ CONSTANTS = {
     "DUO_MATH_FLOAT64": _library.MATHS["float64"],
     "DUO_PRIORITY_NORMAL": _library.PRIORITIES["normal"],
     "DUO_PRIORITY_HIGH": _library.PRIORITIES["high"],
+    "DUO_REMEMBER_NONE": _library.REMEMBER["none"],
+    "DUO_REMEMBER_BYTES": _library.REMEMBER["bytes"],
     "DUO_SIDE_CPU": _library.SIDES.index("cpu"), "DUO_SIDE_GPU": _library.SIDES.index("gpu"),
     "DUO_AT_UNUSED": _library.RESIDENCES.index("unused"),
     "DUO_AT_PAGEABLE": _library.RESIDENCES.index("pageable"),
     "DUO_AT_PINNED": _library.RESIDENCES.index("pinned"),
     "DUO_AT_KEPT": _library.RESIDENCES.index("kept"),
     "DUO_AT_STALE": _library.RESIDENCES.index("stale"),
-    "DUO_AT_DEVICE": _library.RESIDENCES.index("device")}
+    "DUO_AT_DEVICE": _library.RESIDENCES.index("device"),
+    "DUO_AT_REMEMBERED": _library.RESIDENCES.index("remembered")}
 
 
 def test_layout_and_constants(header, tmp_path):

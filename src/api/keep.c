@@ -2,6 +2,7 @@
  * and duo_prepare: the promise that factors in a range rarely change. */
 #include "call/context.h"
 #include "data/coherence.h"
+#include "data/remembered.h"
 #include "data/residency.h"
 
 duo_status duo_keep(duo_context *given, const void *host, size_t bytes)
@@ -20,6 +21,7 @@ duo_status duo_keep(duo_context *given, const void *host, size_t bytes)
     else
         status = duo_residency_add(DUO_REGION_KEPT, host, bytes, ctx->resources.device, NULL);
     duo_residency_unlock();
+    if (status == DUO_OK) duo_remembered_forget((uintptr_t)host, (uintptr_t)host + bytes);
     return status;
 }
 

@@ -114,6 +114,15 @@ duo_status duo_set_adapt(duo_context *given, int on)
     return DUO_OK;
 }
 
+duo_status duo_set_remember(duo_context *given, duo_remember remember)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (remember != DUO_REMEMBER_NONE && remember != DUO_REMEMBER_BYTES) return DUO_ERR_ENUM;
+    ctx->resources.remember = remember;
+    return DUO_OK;
+}
+
 /* Functions on the default context give their result at return, as BLAS does: the drop-in's results
  * are values, and a thread may end with its stack. */
 duo_status duo_set_async(duo_context *given, int on)

@@ -4,6 +4,7 @@
 #include "cpu/blas_library.h"
 #include "data/lanes.h"
 #include "data/locate.h"
+#include "data/remembered.h"
 #include "data/residency.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
@@ -93,6 +94,7 @@ duo_status duo_trim(duo_context *given)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     duo_resources_trim(&ctx->resources);
+    duo_remembered_forget(0, UINTPTR_MAX);
     duo_scratch_trim();
     return DUO_OK;
 }

@@ -179,6 +179,9 @@ void duo_decide_declined(duo_execution *e, int candidate)
 
 void duo_decide_again(duo_execution *e)
 {
+    const duo_why why = e->ctx->last.why;
+    if (!e->part) duo_last_begin(&e->ctx->last, e->call);
+    e->ctx->last.why = why;
     e->losses = duo_devices_losses();
     e->conditions = conditions_of(&e->ctx->policy, e);
     predict_all(e);

@@ -17,6 +17,7 @@
 #include "call/route.h"
 #include "data/locate.h"
 #include "data/place.h"
+#include "data/remembered.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 #include "host/clock.h"
@@ -45,6 +46,22 @@ static duo_status locate(duo_execution *e)
     for (int i = 0; i < DUO_OPERANDS; i++) batch->spans.operand[i].prepared = false;
     if (e->call->number == 0) e->call->number = batch->spans.number;
     return spans;
+}
+
+/* The call is about to run on the GPU: have its remembered factors still the same bytes? If not, it
+ * is located again, and decided again without them. */
+static duo_status check_remembered(duo_execution *e, bool *again)
+{
+    bool any = false;
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        any |= e->call->operand[i].residence == DUO_AT_REMEMBERED;
+    *again = any && !duo_remembered_check(&e->ctx->resources, e->call);
+    if (!*again) return DUO_OK;
+    const duo_status status = locate(e);
+    duo_decide_again(e);
+    e->offered = false;
+    e->adapt.expected = -1; /* the check is in the call's time, and not in the prediction */
+    return status;
 }
 
 /* Asks if the call is so long that asking about an operand takes less than 2 % of it. */
@@ -100,6 +117,10 @@ static duo_outcome run(duo_execution *e)
             duo_decide_without_gpu(e);
             continue;
         }
+        bool again = false;
+        const duo_status checked = gpu ? check_remembered(e, &again) : DUO_OK;
+        if (checked != DUO_OK) return checked;
+        if (again) continue;
         const duo_status foreign = e->asked ? DUO_OK : ask_if_worth_it(e, choice);
         if (foreign != DUO_OK) return foreign;
         const duo_outcome outcome = duo_routes[choice->route].run(e, choice);
@@ -107,8 +128,8 @@ static duo_outcome run(duo_execution *e)
             e->ran = i;
             return outcome == DUO_DECLINED ? run_rest(e) : outcome;
         }
-        const duo_status again = after_declining(e, i);
-        if (again != DUO_OK) return again;
+        const duo_status located = after_declining(e, i);
+        if (located != DUO_OK) return located;
     }
 }
 
@@ -138,7 +159,9 @@ static duo_status begin(duo_execution *e, bool captured)
     if (captured && res->queue == NULL) return duo_captured_refuse(res);
     if (!captured && res->others != 0) duo_resources_replace_device(res);
     const duo_status located = locate(e);
-    return located == DUO_OK && e->asked ? ask_driver(e) : located;
+    if (located != DUO_OK) return located;
+    if (!captured && !e->part) duo_remembered_find(res, e->call);
+    return e->asked ? ask_driver(e) : DUO_OK;
 }
 
 /* whole: the call that this one is a part of, or NULL. */

@@ -302,9 +302,13 @@ static void warn_once(const duo_report *report)
 /* The operation, its sizes, and where its operands were. */
 static void put_call(text_line *l, const duo_call *call, const duo_decision *d)
 {
-    static const char *const residences[] = {
-        [DUO_AT_UNUSED] = "-",  [DUO_AT_PAGEABLE] = "pageable", [DUO_AT_PINNED] = "pinned",
-        [DUO_AT_KEPT] = "kept", [DUO_AT_STALE] = "stale",       [DUO_AT_DEVICE] = "device"};
+    static const char *const residences[] = {[DUO_AT_UNUSED] = "-",
+                                             [DUO_AT_PAGEABLE] = "pageable",
+                                             [DUO_AT_PINNED] = "pinned",
+                                             [DUO_AT_KEPT] = "kept",
+                                             [DUO_AT_STALE] = "stale",
+                                             [DUO_AT_DEVICE] = "device",
+                                             [DUO_AT_REMEMBERED] = "remembered"};
     const char *const first = residences[d->residence[0]],
                       *const second = residences[d->residence[1]],
                       *const third = residences[d->residence[2]];

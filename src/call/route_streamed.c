@@ -8,7 +8,9 @@
 #include "data/lanes.h"
 #include "data/place.h"
 #include "data/plan_make.h"
+#include "data/remembered.h"
 #include "data/stream.h"
+#include "data/stream_parts.h"
 #include "gpu/backend/devices.h"
 
 /* Bytes of an element of A and B when the algorithm packs them; 0: it does not, or duo_prepare has
@@ -144,7 +146,9 @@ static duo_outcome run(duo_execution *e, duo_call *local, const duo_algorithm *a
         duo_place_queued(res, call, local, false);
         return DUO_DECLINED;
     }
+    if (!e->part) duo_remembered_begin(res, call, local);
     const duo_outcome outcome = plan_and_run(res, call, local, algorithm, &e->conditions);
+    duo_remembered_end(local, outcome == DUO_OK && duo_stream_fills(&res->plan));
     const bool products = res->plan.ran && any_done(&res->plan, DUO_STEP_MULTIPLY);
     const bool tiles = res->plan.ran && any_done(&res->plan, DUO_STEP_FETCH);
     duo_place_queued(res, call, local, products);

@@ -22,15 +22,22 @@ static const double kNewPagesBytes = 0x1p25, kNewPagesRate = 11e9;
 /* Is it a vector with gaps between its elements? */
 static bool strided(const duo_operand *o) { return o->rows == 1 && o->columns > 1 && o->ld != 1; }
 
+/* Bytes/s at which the call's threads read memory; infinite if it was not measured. */
+static double cpu_rate(const duo_conditions *conditions)
+{
+    const duo_profile *const p = conditions->profile;
+    if (!(p->cpu_bandwidth > 0.0)) return (double)INFINITY;
+    const double part = p->threads > 0 ? fmin((double)conditions->threads / p->threads, 1.0) : 1.0;
+    return part * p->cpu_bandwidth;
+}
+
 /* Seconds of the host to pack a strided vector. Each element moves a line, or its part of one, and
  * its target is read and written. */
 static double gather_seconds(const duo_operand *o, const duo_conditions *conditions)
 {
     const double line = 16.0;
-    const duo_profile *const p = conditions->profile;
-    if (!strided(o) || !(p->cpu_bandwidth > 0.0)) return 0.0;
-    const double part = p->threads > 0 ? fmin((double)conditions->threads / p->threads, 1.0) : 1.0;
-    return duo_operand_bytes(o) * (duo_stride_factor(o, line) + 2.0) / (part * p->cpu_bandwidth);
+    if (!strided(o)) return 0.0;
+    return duo_operand_bytes(o) * (duo_stride_factor(o, line) + 2.0) / cpu_rate(conditions);
 }
 
 double duo_bytes_not_overlapped(double bytes)
@@ -88,6 +95,12 @@ double duo_link_seconds(const duo_operand *o, const duo_conditions *conditions, 
     return (p->copy_seconds + moved) * duo_link_ratio(conditions, to_device, pinned);
 }
 
+/* Seconds of the team to check that a remembered operand has the same bytes. */
+static double check_seconds(const duo_operand *o, const duo_conditions *conditions)
+{
+    return o->check_bytes > 0.0 ? o->check_bytes / cpu_rate(conditions) : 0.0;
+}
+
 double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_conditions *conditions)
 {
     double seconds = 0.0;
@@ -98,6 +111,7 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_condi
         const bool kept = duo_operand_kept(o);
         if (side == DUO_SIDE_GPU) {
             if (streamed && duo_operand_lies_in_host(o)) continue;
+            seconds += check_seconds(o, conditions);
             if (o->read && !o->on_device)
                 seconds += fmax(0.0, duo_link_seconds(o, conditions, true) - o->credit_seconds);
             if (o->written && o->residence != DUO_AT_DEVICE && !kept) {

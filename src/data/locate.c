@@ -63,6 +63,7 @@ static duo_status locate_operand(int device, uint64_t number, duo_operand *o)
         o->counts_as_device = true;
         break;
     case DUO_REGION_PLAIN:
+    case DUO_REGION_REMEMBERED: /* not in this table */
         break;
     }
     return DUO_OK;
@@ -77,7 +78,8 @@ duo_status duo_locate(int device, duo_call *call)
         o->promised = o->prepared = false;
         o->registered = o->counts_as_device = o->in_kept = false;
         o->host_written = false;
-        o->held = o->region = NULL;
+        o->held = o->region = o->fills = NULL;
+        o->check_bytes = 0.0;
         o->packed = NULL;
         o->packed_rows = o->packed_first = 0;
         o->low = o->high = 0;
@@ -115,7 +117,8 @@ duo_status duo_locate_ask(duo_report *report, duo_call *call)
                      "operand %d is device memory that was never adopted", i);
             return DUO_ERR_FOREIGN;
         }
-        if (memory == DUO_MEMORY_PINNED) o->residence = DUO_AT_PINNED;
+        if (memory == DUO_MEMORY_PINNED && o->residence == DUO_AT_PAGEABLE)
+            o->residence = DUO_AT_PINNED;
     }
     return DUO_OK;
 }

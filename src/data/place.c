@@ -6,6 +6,7 @@
 #include "data/coherence.h"
 #include "data/forgotten.h"
 #include "data/prepared.h"
+#include "data/remembered.h"
 #include "data/residency.h"
 #include "data/room.h"
 #include "data/transfer.h"
@@ -289,6 +290,7 @@ static duo_status place_workspace(duo_resources *res, const duo_call *call, int 
 static duo_outcome place_in_region(duo_resources *res, const duo_operand *o, bool changed,
                                    duo_operand *local)
 {
+    if (o->residence == DUO_AT_REMEMBERED) return duo_remembered_place(res, o, local);
     duo_region *const region = changed ? duo_residency_of(o) : o->region;
     if (region == NULL || region->leaving) return DUO_DECLINED;
     if (duo_operand_kept(o) != (region->kind == DUO_REGION_KEPT)) return DUO_DECLINED;
@@ -317,7 +319,8 @@ static where where_to(const duo_call *call, int i)
     const bool device = o->residence == DUO_AT_DEVICE;
     if (!o->read && !o->written) return NOWHERE;
     if (call->operation != DUO_SGEMM && i == DUO_RESULT && !o->on_device && !device) return BY_WORD;
-    return device || duo_operand_kept(o) ? IN_REGION : OUTSIDE;
+    const bool copied = duo_operand_kept(o) || o->residence == DUO_AT_REMEMBERED;
+    return device || copied ? IN_REGION : OUTSIDE;
 }
 
 /* All operands in regions, under one lock. */

@@ -5,11 +5,17 @@
 #include "host/environment.h"
 
 /* Bytes of the allocation that lie before the device copy. Allocations are aligned to 256 bytes, so
- * the copy has the array's alignment, and kernels may rely on it. */
-static size_t lead_of(const duo_region *region) { return region->low % 256; }
+ * the copy has the array's alignment, and kernels may rely on it. A remembered array's blocks are
+ * the pages of the host. */
+static size_t lead_of(const duo_region *region)
+{
+    return region->low % (region->kind == DUO_REGION_REMEMBERED ? DUO_TAG_BLOCK : 256);
+}
 
 size_t duo_region_copy_bytes(const duo_region *region)
 {
+    if (region->kind == DUO_REGION_REMEMBERED)
+        return duo_region_blocks(region) * (DUO_TAG_BLOCK + DUO_TAG_BYTES) + DUO_TAG_KEY_BYTES;
     return lead_of(region) + duo_region_bytes(region);
 }
 
@@ -47,7 +53,18 @@ void duo_region_drop_copy(duo_region *region)
     }
     duo_packed_drop(&region->packed, DUO_SIDE_GPU, region->device);
     region->device_copy = NULL;
+    region->tagged = false;
     region->users = (duo_users){0};
+}
+
+void duo_region_forget_copy(duo_region *region)
+{
+    region->device_stale = (duo_range){0, duo_region_bytes(region)};
+    region->tagged = false;
+    region->same = 0;
+    if (region->pending > 0 || region->device_copy == NULL) return;
+    duo_region_settle(region);
+    duo_region_drop_copy(region);
 }
 
 bool duo_region_device_lost(const duo_region *region)
@@ -67,7 +84,7 @@ static void lose(duo_region *region)
     region->users = (duo_users){0};
     if (duo_region_lies_on_device(region)) {
         region->lost = true;
-    } else if (region->kind == DUO_REGION_KEPT && region->device_copy != NULL) {
+    } else if (region->device_copy != NULL) {
         if (!duo_range_empty(region->host_stale)) region->lost = true;
         region->device_stale = (duo_range){0, duo_region_bytes(region)};
     }

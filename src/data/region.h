@@ -10,6 +10,7 @@
 #include "data/packed.h"
 #include "data/range.h"
 #include "data/samples.h"
+#include "data/tags.h"
 #include "gpu/backend/backend.h"
 
 /*
@@ -56,12 +57,13 @@ static inline void duo_users_forget(duo_users *users, const duo_queue *queue)
 }
 
 typedef enum duo_region_kind {
-    DUO_REGION_DEVICE,  /* duo_malloc */
-    DUO_REGION_ADOPTED, /* duo_adopt */
-    DUO_REGION_HOSTED,  /* duo_malloc without a GPU that could give it: host memory */
-    DUO_REGION_PINNED,  /* duo_malloc_host */
-    DUO_REGION_PLAIN,   /* duo_malloc_host if nothing could be pinned: host memory */
-    DUO_REGION_KEPT     /* duo_keep */
+    DUO_REGION_DEVICE,    /* duo_malloc */
+    DUO_REGION_ADOPTED,   /* duo_adopt */
+    DUO_REGION_HOSTED,    /* duo_malloc without a GPU that could give it: host memory */
+    DUO_REGION_PINNED,    /* duo_malloc_host */
+    DUO_REGION_PLAIN,     /* duo_malloc_host if nothing could be pinned: host memory */
+    DUO_REGION_KEPT,      /* duo_keep */
+    DUO_REGION_REMEMBERED /* plain host memory, perhaps with a device copy (remembered.h) */
 } duo_region_kind;
 
 struct duo_region {
@@ -90,6 +92,15 @@ struct duo_region {
     duo_range device_stale; /* bytes that are newer in host memory */
     double credit_seconds;  /* reduces the price of the next sending; infinite before the first */
     duo_samples *samples;   /* DUOBLAS_CHECK: of the host copy when both were equal; or NULL */
+
+    /* REMEMBERED (remembered.h); of KEPT's fields it has device_copy and device_stale. */
+    bool seen;        /* a product on the GPU was sent it, and no call has written to it since */
+    int same;         /* checks in a row that found no change, since all of it was sent */
+    int rests;        /* times that it is still to be sent without a copy */
+    int rested;       /* and how often the last time */
+    uint64_t checked; /* the last call that checked all of it */
+    bool tagged;      /* `tag` is of the device copy as it is */
+    duo_tag *tag;     /* of each block, from the page on in which the array begins; or NULL */
 };
 
 /*
@@ -142,7 +153,16 @@ static inline void duo_region_use(duo_region *region, uint64_t call)
     region->used = call;
 }
 
-/* Bytes to allocate for a kept array's device copy. */
+/* The blocks of a remembered array that have tags: whole pages, the first and last of which may lie
+ * partly outside of it. */
+static inline size_t duo_region_blocks(const duo_region *region)
+{
+    const uintptr_t first = region->low / DUO_TAG_BLOCK;
+    return (region->high - 1) / DUO_TAG_BLOCK - first + 1;
+}
+
+/* Bytes to allocate for an array's device copy; for a remembered one also for its blocks' tags, and
+ * the key. */
 size_t duo_region_copy_bytes(const duo_region *region);
 
 /* Bytes that evicting frees: the region's device copy and its packed operands on the device. */
@@ -158,6 +178,9 @@ void duo_region_set_copy(duo_region *region, int device, void *allocation);
  */
 void duo_region_drop_packed(duo_region *region);
 void duo_region_drop_copy(duo_region *region);
+
+/* The device copy of a remembered array is not current any more, and goes unless it is held. */
+void duo_region_forget_copy(duo_region *region);
 
 /* A transfer has made these bytes of both copies equal. */
 static inline void duo_region_made_equal(duo_region *region, duo_range range)

@@ -11,8 +11,12 @@
 
 /* Changed under the residency lock and the table lock. A fork waits for the table lock, so in the
  * child the table is whole. */
-static duo_region **table; /* sorted by address */
-static size_t count, room; /* regions in the table, and how many it has room for */
+typedef struct table {
+    duo_region **at;    /* sorted by address */
+    size_t count, room; /* regions in the table, and how many it has room for */
+} table;
+
+static table registered, remembered;
 _Atomic uintptr_t duo_residency_lowest = UINTPTR_MAX, duo_residency_highest;
 
 static _Atomic uint64_t changes;
@@ -26,14 +30,20 @@ static void changed(void) { atomic_fetch_add_explicit(&changes, 1, memory_order_
 
 static int swept; /* duo_devices_losses() at the last sweep */
 
+static void sweep(const table *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (duo_region_device_lost(t->at[i])) duo_region_lose(t->at[i]);
+}
+
 void duo_residency_sweep(void)
 {
     const int losses = duo_devices_losses();
     if (losses == swept) return;
     swept = losses;
     changed();
-    for (size_t i = 0; i < count; i++)
-        if (duo_region_device_lost(table[i])) duo_region_lose(table[i]);
+    sweep(&registered);
+    sweep(&remembered);
 }
 
 void duo_residency_lock(void)
@@ -57,12 +67,12 @@ void duo_residency_wait(void)
 static void wake(void) { duo_lock_wake(DUO_LOCK_RESIDENCY); }
 
 /* Index of the first region that ends above low. */
-static inline size_t first_above(uintptr_t low)
+static inline size_t first_above(const table *t, uintptr_t low)
 {
-    size_t from = 0, to = count;
+    size_t from = 0, to = t->count;
     while (from < to) {
         const size_t middle = from + (to - from) / 2;
-        if (table[middle]->high <= low)
+        if (t->at[middle]->high <= low)
             from = middle + 1;
         else
             to = middle;
@@ -70,11 +80,23 @@ static inline size_t first_above(uintptr_t low)
     return from;
 }
 
+static duo_region *first(const table *t, uintptr_t low, uintptr_t high)
+{
+    const size_t i = first_above(t, low);
+    return i < t->count && t->at[i]->low < high ? t->at[i] : NULL;
+}
+
 duo_region *duo_residency_first(uintptr_t low, uintptr_t high)
 {
-    const size_t i = first_above(low);
-    return i < count && table[i]->low < high ? table[i] : NULL;
+    return first(&registered, low, high);
 }
+
+duo_region *duo_residency_remembered(uintptr_t low, uintptr_t high)
+{
+    return first(&remembered, low, high);
+}
+
+size_t duo_residency_count_remembered(void) { return remembered.count; }
 
 duo_region *duo_residency_next(const duo_region *region, uintptr_t high)
 {
@@ -100,35 +122,49 @@ duo_region *duo_residency_of(const duo_operand *o)
 
 static void publish_bounds(void)
 {
-    atomic_store_explicit(&duo_residency_lowest, count > 0 ? table[0]->low : UINTPTR_MAX,
+    const table *const t = &registered;
+    atomic_store_explicit(&duo_residency_lowest, t->count > 0 ? t->at[0]->low : UINTPTR_MAX,
                           memory_order_release);
-    atomic_store_explicit(&duo_residency_highest, count > 0 ? table[count - 1]->high : 0,
+    atomic_store_explicit(&duo_residency_highest, t->count > 0 ? t->at[t->count - 1]->high : 0,
                           memory_order_release);
 }
 
 /* Makes room for one more region. */
-static bool grow(void)
+static bool grow(table *t)
 {
-    if (count < room) return true;
-    const size_t more = room == 0 ? 64 : 2 * room;
-    duo_region **const grown = realloc(table, more * sizeof *table);
+    if (t->count < t->room) return true;
+    const size_t more = t->room == 0 ? 64 : 2 * t->room;
+    duo_region **const grown = realloc(t->at, more * sizeof *grown);
     if (grown == NULL) return false;
-    table = grown;
-    room = more;
+    t->at = grown;
+    t->room = more;
     return true;
+}
+
+static table *table_of(duo_region_kind kind)
+{
+    return kind == DUO_REGION_REMEMBERED ? &remembered : &registered;
+}
+
+/* A table has changed. Remembered arrays are looked for anew by each call. */
+static void changed_in(const table *t)
+{
+    if (t != &registered) return;
+    publish_bounds();
+    changed();
 }
 
 static bool insert(duo_region *region)
 {
+    table *const t = table_of(region->kind);
     duo_lock(DUO_LOCK_TABLE);
-    const bool fits = grow();
+    const bool fits = grow(t);
     if (fits) {
-        const size_t at = first_above(region->low);
-        memmove(table + at + 1, table + at, (count - at) * sizeof *table);
-        table[at] = region;
-        count++;
-        publish_bounds();
-        changed();
+        const size_t at = first_above(t, region->low);
+        memmove(t->at + at + 1, t->at + at, (t->count - at) * sizeof *t->at);
+        t->at[at] = region;
+        t->count++;
+        changed_in(t);
     }
     duo_unlock(DUO_LOCK_TABLE);
     return fits;
@@ -145,14 +181,15 @@ duo_status duo_residency_add(duo_region_kind kind, const void *address, size_t b
 {
     const uintptr_t low = (uintptr_t)address, high = low + bytes;
     if (high < low) return DUO_ERR_SIZE;
-    if (duo_residency_first(low, high) != NULL) return DUO_ERR_RANGE;
+    if (first(table_of(kind), low, high) != NULL) return DUO_ERR_RANGE;
     duo_region *const region = calloc(1, sizeof *region);
     if (region == NULL) return DUO_ERR_MEMORY;
     region->kind = kind;
     region->low = low;
     region->high = high;
     region->device = device;
-    region->device_stale = (duo_range){0, kind == DUO_REGION_KEPT ? bytes : 0};
+    const bool copied = kind == DUO_REGION_KEPT || kind == DUO_REGION_REMEMBERED;
+    region->device_stale = (duo_range){0, copied ? bytes : 0};
     region->used = duo_residency_number();
     region->credit_seconds = INFINITY; /* keeping an array promises that sending it pays */
     if (!insert(region)) {
@@ -209,19 +246,20 @@ void duo_residency_stay(duo_region *region)
 
 void duo_residency_remove(duo_region *region)
 {
+    table *const t = table_of(region->kind);
     duo_lock(DUO_LOCK_TABLE);
-    const size_t at = first_above(region->low);
-    count--;
-    for (size_t i = at; i < count; i++) table[i] = table[i + 1];
-    publish_bounds();
-    changed();
-    if (count == 0) {
-        free(table);
-        table = NULL;
-        room = 0;
+    const size_t at = first_above(t, region->low);
+    t->count--;
+    for (size_t i = at; i < t->count; i++) t->at[i] = t->at[i + 1];
+    changed_in(t);
+    if (t->count == 0) {
+        free(t->at);
+        t->at = NULL;
+        t->room = 0;
     }
     duo_unlock(DUO_LOCK_TABLE);
     free(region->samples);
+    free(region->tag);
     free(region);
     wake();
 }
@@ -254,7 +292,8 @@ bool duo_residency_host_written(const duo_region *region)
 
 void duo_residency_forget_queue(const duo_queue *queue)
 {
-    for (size_t i = 0; i < count; i++) duo_users_forget(&table[i]->users, queue);
+    for (size_t i = 0; i < registered.count; i++) duo_users_forget(&registered.at[i]->users, queue);
+    for (size_t i = 0; i < remembered.count; i++) duo_users_forget(&remembered.at[i]->users, queue);
 }
 
 /* In a child process every device is lost, and nothing on it may be touched. */
@@ -263,7 +302,8 @@ static void in_child(void)
     changed();
     waiting = 0;
     host_writes = NULL; /* notes of calls in threads that the child does not have */
-    for (size_t i = 0; i < count; i++) duo_region_in_child(table[i]);
+    for (size_t i = 0; i < registered.count; i++) duo_region_in_child(registered.at[i]);
+    for (size_t i = 0; i < remembered.count; i++) duo_region_in_child(remembered.at[i]);
 }
 
 static __attribute__((constructor)) void watch_forks(void)

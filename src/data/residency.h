@@ -1,8 +1,9 @@
 /*
  * residency.h - the table of registered regions: which address ranges the library knows.
  *
- * One table for the process, sorted by address; regions never overlap. All functions except
- * duo_residency_near need the lock.
+ * A table for the process, sorted by address; its regions never overlap. Remembered arrays are in a
+ * table of their own: the program does not know of them, so they may overlap registered regions and
+ * change nothing there. All functions except duo_residency_near need the lock.
  *
  * A region that was found is valid while the lock is held. To use it longer, hold it: then it is
  * not removed, and its device memory stays where it is. Otherwise find it again.
@@ -48,6 +49,11 @@ duo_region *duo_residency_of(const duo_operand *o);
  * last. */
 duo_region *duo_residency_first(uintptr_t low, uintptr_t high);
 duo_region *duo_residency_next(const duo_region *region, uintptr_t high);
+
+/* The first remembered array that overlaps [low, high), in order of address; NULL: there is none.
+ * Then each next is the first behind it. How many there are. */
+duo_region *duo_residency_remembered(uintptr_t low, uintptr_t high);
+size_t duo_residency_count_remembered(void);
 
 /* Registers a region. DUO_ERR_SIZE, DUO_ERR_MEMORY, or DUO_ERR_RANGE: it overlaps another region.
  * region may be NULL. */

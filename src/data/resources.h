@@ -55,6 +55,7 @@ typedef struct duo_resources {
     void *stream;                 /* the user's CUDA stream, or NULL */
     duo_priority priority;        /* of the queues, on each device */
     int threads;                  /* most CPU threads of a call; 0: the default */
+    duo_remember remember;        /* are factors in plain host memory remembered? */
     int (*program_threads)(void); /* how many the program's BLAS may use now; NULL: nothing tells */
 
     /* The queue. */

@@ -23,16 +23,34 @@ static bool goes_before(const duo_region *region, const duo_region *other)
     return region->used < other->used;
 }
 
-/* The region to evict next, or NULL. *bytes: the bytes of all regions that may be evicted. */
-static duo_region *next_to_go(int device, uint64_t since, double *bytes)
+/* The remembered array to evict next, or NULL. *bytes: of all that may be evicted. *held: of all on
+ * the device. */
+static duo_region *next_remembered(int device, uint64_t since, double *bytes, double *held)
 {
     duo_region *next = NULL;
-    *bytes = 0.0;
+    *bytes = *held = 0.0;
+    for (duo_region *r = duo_residency_remembered(0, UINTPTR_MAX); r != NULL;
+         r = duo_residency_remembered(r->high, UINTPTR_MAX)) {
+        if (r->device == device) *held += (double)duo_region_evictable_bytes(r);
+        if (!may_go(r, device, since)) continue;
+        *bytes += (double)duo_region_evictable_bytes(r);
+        if (next == NULL || r->used < next->used) next = r;
+    }
+    return next;
+}
+
+/* The region to evict next, or NULL: remembered arrays before others. *bytes: the bytes of all
+ * regions that may be evicted. */
+static duo_region *next_to_go(int device, uint64_t since, double *bytes)
+{
+    double held;
+    duo_region *next = next_remembered(device, since, bytes, &held);
+    const bool remembered = next != NULL;
     for (duo_region *r = duo_residency_first(0, UINTPTR_MAX); r != NULL;
          r = duo_residency_next(r, UINTPTR_MAX)) {
         if (!may_go(r, device, since)) continue;
         *bytes += (double)duo_region_evictable_bytes(r);
-        if (next == NULL || goes_before(r, next)) next = r;
+        if (next == NULL || (!remembered && goes_before(r, next))) next = r;
     }
     return next;
 }
@@ -58,6 +76,8 @@ static duo_outcome evict(duo_resources *res, duo_region *region)
         const duo_outcome outcome = duo_coherence_leave(res, region);
         if (outcome != DUO_OK) return outcome;
         region->credit_seconds = 0.0; /* its credit is spent: sending it again has to pay */
+    } else if (region->kind == DUO_REGION_REMEMBERED) {
+        duo_region_forget_copy(region);
     } else {
         duo_region_settle(region);
         duo_region_drop_packed(region);
@@ -79,6 +99,21 @@ duo_status duo_room_allocate(duo_resources *res, size_t bytes, uint64_t since, v
             return duo_device_usable(device) ? DUO_ERR_MEMORY : DUO_ERR_LOST;
         status = duo_device_allocate(device, bytes, address);
         next = next_to_go(device, since, &evictable);
+    }
+    return status;
+}
+
+duo_status duo_room_remember(duo_resources *res, size_t bytes, uint64_t since, void **address)
+{
+    const double part = 0.5;
+    const int device = res->device;
+    duo_status status = DUO_ERR_MEMORY;
+    while (status == DUO_ERR_MEMORY) {
+        double evictable, held;
+        duo_region *const next = next_remembered(device, since, &evictable, &held);
+        if (held + (double)bytes <= part * (held + room_for(device, bytes)))
+            status = duo_device_allocate(device, bytes, address);
+        if (status == DUO_ERR_MEMORY && (next == NULL || evict(res, next) != DUO_OK)) break;
     }
     return status;
 }

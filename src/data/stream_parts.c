@@ -14,6 +14,15 @@ duo_space *duo_stream_spaces(const duo_stream *s, int lane)
     return lane == 0 ? s->res->workspace : s->res->lane[lane].space;
 }
 
+/* Where operand i is sent as a whole, in the layout of its array: the copy of a remembered one.
+ * NULL: to slots. */
+static char *filled(const duo_stream *s, int i)
+{
+    const duo_operand *const o = &s->local->operand[i];
+    if (o->fills == NULL || !duo_stream_fills(s->plan)) return NULL;
+    return (char *)o->fills->device_copy + ((uintptr_t)o->address - o->fills->low);
+}
+
 static bool in_slots(const duo_stream *s, int i)
 {
     return i == DUO_C ? s->plan->of.fetched : s->plan->of.sent[i];
@@ -46,7 +55,8 @@ void duo_stream_place_slots(duo_stream *s)
             const size_t elements =
                 (size_t)plan->space[i].extent * (size_t)plan->space[i].depth[slot];
             places->sent[slot] = places->bytes;
-            if (in_slots(s, i)) places->bytes += aligned(elements * sizeof(float));
+            if (in_slots(s, i) && filled(s, i) == NULL)
+                places->bytes += aligned(elements * sizeof(float));
             places->packed[slot] = places->bytes;
             if (i == DUO_C || plan->of.packed_bytes[i] <= 0.0) continue;
             const duo_call call = slot_call(s, i, slot);
@@ -72,8 +82,10 @@ duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i)
         return p;
     }
     const int slot = step->slot[i];
-    char *const memory =
-        (char *)duo_stream_spaces(s, step->device)[i].address + s->places[i].sent[slot];
+    char *const copy = filled(s, i);
+    char *const memory = copy != NULL ? copy
+                                      : (char *)duo_stream_spaces(s, step->device)[i].address +
+                                            s->places[i].sent[slot];
     const int64_t first = step->first[i];
     p.host = here;
     p.device_ld = k_first ? space->depth[slot] : space->extent;

@@ -66,6 +66,12 @@ duo_space *duo_stream_spaces(const duo_stream *s, int lane);
 /* Finds a place in the lanes' memory for every slot of the plan. */
 void duo_stream_place_slots(duo_stream *s);
 
+/* Are operands sent as a whole, to memory with the layout of the operand? */
+static inline bool duo_stream_fills(const duo_plan *plan)
+{
+    return plan->held && plan->of.devices == 1;
+}
+
 /* The part of operand i that the step works on. */
 duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i);
 

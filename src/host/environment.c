@@ -114,11 +114,15 @@ static void read_all(void)
                                          [DUO_MATH_TF32] = "tf32",
                                          [DUO_MATH_FLOAT64] = "float64"};
     static const char *const levels[3] = {"0", "1", "2"};
+    static const char *const remembering[2] = {
+        [DUO_REMEMBER_NONE] = "0", [DUO_REMEMBER_BYTES] = "bytes"};
     environment.path = (duo_path)choice("DUOBLAS_PATH", paths, 3, DUO_PATH_AUTO);
     environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
     environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
     environment.check = choice("DUOBLAS_CHECK", levels, 2, 0) == 1;
     environment.adapt = choice("DUOBLAS_ADAPT", levels, 2, 0) == 1;
+    environment.remember =
+        (duo_remember)choice("DUOBLAS_REMEMBER", remembering, 2, DUO_REMEMBER_NONE);
     const int rank = local_rank();
     const int device = (int)number("DUOBLAS_DEVICE", "", 1023, -1.0);
     environment.device_by_rank = device < 0 && rank >= 0;

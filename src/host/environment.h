@@ -7,16 +7,17 @@
 #include "duoblas.h"
 
 enum {
-    DUO_ENVIRONMENT_DEVICES = 8,   /* most in a list */
-    DUO_ENVIRONMENT_COMPLAINTS = 9 /* variables that may have wrong values */
+    DUO_ENVIRONMENT_DEVICES = 8,    /* most in a list */
+    DUO_ENVIRONMENT_COMPLAINTS = 10 /* variables that may have wrong values */
 };
 
 typedef struct duo_environment {
     duo_path path;
     duo_math math;
     int verbose;
-    bool check; /* DUOBLAS_CHECK */
-    bool adapt; /* DUOBLAS_ADAPT */
+    bool check;            /* DUOBLAS_CHECK */
+    bool adapt;            /* DUOBLAS_ADAPT */
+    duo_remember remember; /* DUOBLAS_REMEMBER */
     int device;
     bool device_by_rank; /* `device` is an MPI rank's number: to be taken modulo devices */
     int device_count;    /* of DUOBLAS_DEVICES; 0: all, `device` first */

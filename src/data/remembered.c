@@ -1,0 +1,444 @@
+/* remembered.c - factors that are not sent again (remembered.h). */
+#include "data/remembered.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/coherence.h"
+#include "data/room.h"
+#include "data/transfer.h"
+#include "gpu/backend/devices.h"
+#include "host/team.h"
+
+size_t duo_remembered_least = (size_t)1 << 20;
+
+/* Checks in a row that find no change, after which an array counts as one that rarely changes. */
+enum { OFTEN_SAME = 4 };
+
+/* Rests are even: a factor that is used twice between two changes is then sent to its copy by the
+ * first use again. */
+enum { MOST_ARRAYS = 1024, LEAST_REST = 4, LONGEST_REST = 256 };
+
+static bool remembers(const duo_resources *res, const duo_call *call)
+{
+    return res->remember != DUO_REMEMBER_NONE && call->operation == DUO_SGEMM &&
+           call->batch == NULL && res->others == 0;
+}
+
+/* May it be a remembered factor, or a part of one? */
+static bool plain_factor(const duo_operand *o)
+{
+    return o->read && !o->written && !o->registered && !o->crosses &&
+           o->residence == DUO_AT_PAGEABLE;
+}
+
+static bool without_gaps(const duo_operand *o) { return o->columns == 1 || o->ld == o->rows; }
+
+/* The remembered array that holds all of [low, high), or NULL. */
+static duo_region *array_around(uintptr_t low, uintptr_t high)
+{
+    duo_region *const region = duo_residency_remembered(low, high);
+    return region != NULL && region->low <= low && high <= region->high ? region : NULL;
+}
+
+/* ---- Forgetting ---- */
+
+static void forget(uintptr_t low, uintptr_t high)
+{
+    for (duo_region *r = duo_residency_remembered(low, high); r != NULL;) {
+        const uintptr_t end = r->high;
+        duo_region_forget_copy(r);
+        if (r->pending == 0) duo_residency_remove(r);
+        r = end < high ? duo_residency_remembered(end, high) : NULL;
+    }
+}
+
+void duo_remembered_forget(uintptr_t low, uintptr_t high)
+{
+    duo_residency_lock();
+    forget(low, high);
+    duo_residency_unlock();
+}
+
+/* ---- A product begins ---- */
+
+static void find(const duo_resources *res, uint64_t number, duo_operand *o)
+{
+    if (!plain_factor(o)) return;
+    duo_region *const region = array_around(o->low, o->high);
+    if (region == NULL) return;
+    const duo_range part = duo_region_part(region, o);
+    if (!duo_region_has_copy(region) || region->device != res->device ||
+        duo_range_meets(region->device_stale, part.from, part.to))
+        return;
+    duo_region_use(region, number);
+    o->residence = DUO_AT_REMEMBERED;
+    o->on_device = true;
+    o->check_bytes = duo_operand_bytes(o);
+}
+
+/* A call is about to write to an array: it is not seen any more. The copy stays until it is found
+ * to be stale, as another part of the array may be used. */
+static void written(const duo_operand *c)
+{
+    for (duo_region *r = duo_residency_remembered(c->low, c->high); r != NULL;
+         r = r->high < c->high ? duo_residency_remembered(r->high, c->high) : NULL)
+        r->seen = false;
+}
+
+void duo_remembered_find(const duo_resources *res, duo_call *call)
+{
+    if (!remembers(res, call)) return;
+    duo_residency_lock();
+    if (duo_residency_count_remembered() > 0) {
+        if (call->number == 0) call->number = duo_residency_number();
+        const duo_operand *const c = &call->operand[DUO_C];
+        if (c->written && duo_operand_lies_in_host(c)) written(c);
+        for (int i = DUO_A; i <= DUO_B; i++) find(res, call->number, &call->operand[i]);
+    }
+    duo_residency_unlock();
+}
+
+/* ---- Checking ---- */
+
+enum { BLOCKS_IN_PIECE = 64, SAMPLED_BLOCKS = 64 };
+
+typedef struct check {
+    const duo_region *region;
+    const void *key;
+    const duo_operand *operand;
+    size_t first, blocks;   /* of the region, that are checked; with far columns, of each column */
+    unsigned char *differs; /* of each block of the region */
+    size_t most;            /* differing blocks; with more, checking ends */
+    _Atomic size_t count;   /* differing blocks */
+} check;
+
+static uintptr_t page_of(const duo_region *region) { return region->low / DUO_TAG_BLOCK; }
+
+/* The bytes of a block that belong to the array. */
+static duo_range bytes_of(const duo_region *region, size_t block)
+{
+    const uintptr_t low = (page_of(region) + block) * DUO_TAG_BLOCK, high = low + DUO_TAG_BLOCK;
+    return (duo_range){low < region->low ? 0 : low - region->low,
+                       (high > region->high ? region->high : high) - region->low};
+}
+
+/* The tag of a block of host memory. Outside of the array it counts as zeros, as on the device. */
+static duo_tag tag_of(const duo_region *region, size_t block, const void *key)
+{
+    const duo_range part = bytes_of(region, block);
+    const char *const bytes = (const char *)region->low + part.from;
+    if (part.to - part.from == DUO_TAG_BLOCK) return duo_tags_of(bytes, key);
+    _Alignas(64) char padded[DUO_TAG_BLOCK] = {0};
+    memcpy(padded + (uintptr_t)bytes % DUO_TAG_BLOCK, bytes, part.to - part.from);
+    return duo_tags_of(padded, key);
+}
+
+static bool same(const check *c, size_t block)
+{
+    const duo_tag is = tag_of(c->region, block, c->key), was = c->region->tag[block];
+    return is.half[0] == was.half[0] && is.half[1] == was.half[1];
+}
+
+static void look(check *c, size_t first, size_t end)
+{
+    for (size_t block = first; block < end; block++) {
+        c->differs[block] = !same(c, block);
+        if (c->differs[block] && atomic_fetch_add(&c->count, 1) >= c->most) return;
+    }
+}
+
+static void look_at_piece(void *job, int64_t piece)
+{
+    check *const c = job;
+    const size_t first = c->first + (size_t)piece * BLOCKS_IN_PIECE, all = c->first + c->blocks;
+    if (atomic_load_explicit(&c->count, memory_order_relaxed) > c->most) return;
+    look(c, first, first + BLOCKS_IN_PIECE < all ? first + BLOCKS_IN_PIECE : all);
+}
+
+/* A column that has whole pages between it and the next: only its own pages are read, for the
+ * others may be gone. */
+static void look_at_column(void *job, int64_t column)
+{
+    check *const c = job;
+    const duo_operand *const o = c->operand;
+    const uintptr_t low = (uintptr_t)(o->address + column * o->ld);
+    const uintptr_t high = low + (uintptr_t)o->rows * sizeof(float);
+    if (atomic_load_explicit(&c->count, memory_order_relaxed) > c->most) return;
+    look(c, low / DUO_TAG_BLOCK - page_of(c->region),
+         (high - 1) / DUO_TAG_BLOCK - page_of(c->region) + 1);
+}
+
+/* Do most of a few blocks differ? Then the array has been written anew. */
+static bool rewritten(const check *c)
+{
+    if (c->blocks < SAMPLED_BLOCKS) return false;
+    int differing = 0;
+    for (size_t i = 0; i < SAMPLED_BLOCKS; i++)
+        differing += !same(c, c->first + i * (c->blocks - 1) / (SAMPLED_BLOCKS - 1));
+    return differing > SAMPLED_BLOCKS / 2;
+}
+
+/* The addresses on the device of the array's first block, of the tags and of the key. */
+static char *first_block(const duo_region *region)
+{
+    return (char *)region->device_copy - region->low % DUO_TAG_BLOCK;
+}
+
+static char *tags_there(const duo_region *region)
+{
+    return first_block(region) + duo_region_blocks(region) * DUO_TAG_BLOCK;
+}
+
+static char *key_there(const duo_region *region)
+{
+    return tags_there(region) + duo_region_blocks(region) * DUO_TAG_BYTES;
+}
+
+/* Has the device make the tags of what it has. */
+static duo_status make_tags(duo_resources *res, duo_region *region)
+{
+    const size_t blocks = duo_region_blocks(region);
+    if (region->tag == NULL) region->tag = malloc(blocks * (sizeof *region->tag + 1));
+    if (region->tag == NULL) return DUO_ERR_MEMORY;
+    duo_status status = duo_backend_current()->tag(res->queue, first_block(region), blocks,
+                                                   key_there(region), tags_there(region));
+    if (status != DUO_OK) return duo_resources_failed(res, status, "make the tags of an array");
+    status =
+        duo_download_bytes(res, region->tag, tags_there(region), blocks * DUO_TAG_BYTES, false);
+    region->tagged = status == DUO_OK;
+    return status;
+}
+
+/* Sends the blocks that differ, if these are few ranges. */
+static duo_outcome send_differing(duo_resources *res, duo_region *region, const check *c)
+{
+    const size_t blocks = duo_region_blocks(region), least = 4;
+    const size_t most = least + (duo_region_bytes(region) >> 20); /* a transfer takes 10 us */
+    size_t ranges = 0;
+    for (size_t b = 0; b < blocks; b++) ranges += c->differs[b] && (b == 0 || !c->differs[b - 1]);
+    if (ranges > most) return DUO_DECLINED;
+    region->tagged = false;
+    for (size_t b = 0; b < blocks; b++) {
+        const size_t first = b;
+        while (b < blocks && c->differs[b]) b++;
+        if (b == first) continue;
+        const size_t from = bytes_of(region, first).from, to = bytes_of(region, b - 1).to;
+        const duo_status status =
+            duo_upload_bytes(res, (char *)region->device_copy + from,
+                             (const char *)region->low + from, to - from, false);
+        if (status != DUO_OK) return status;
+    }
+    return DUO_OK;
+}
+
+/* Compares the operand's blocks with the tags of the copy. */
+static duo_outcome compare(duo_resources *res, duo_region *region, const duo_operand *o)
+{
+    const int64_t gap = (o->ld - o->rows) * (int64_t)sizeof(float);
+    const bool far = o->columns > 1 && gap >= DUO_TAG_BLOCK;
+    const size_t blocks = duo_region_blocks(region);
+    check c = {.region = region, .key = duo_tags_key(), .operand = o};
+    c.first = o->low / DUO_TAG_BLOCK - page_of(region);
+    c.blocks = (o->high - 1) / DUO_TAG_BLOCK - page_of(region) + 1 - c.first;
+    c.most = c.blocks / 4;
+    c.differs = (unsigned char *)(region->tag + blocks);
+    memset(c.differs, 0, blocks);
+    if (!far && rewritten(&c)) return DUO_DECLINED;
+    const int64_t pieces = ((int64_t)c.blocks + BLOCKS_IN_PIECE - 1) / BLOCKS_IN_PIECE;
+    duo_team_run(far ? look_at_column : look_at_piece, &c, far ? o->columns : pieces,
+                 duo_resources_threads(res));
+    if (c.count > c.most) return DUO_DECLINED;
+    return c.count > 0 ? send_differing(res, region, &c) : DUO_OK;
+}
+
+/* All of it has changed. If it was the same at least once since it was sent, it is sent to its copy
+ * again; else it has to wait. */
+static void changed(duo_region *region)
+{
+    const bool useful = region->same > 0;
+    if (useful) {
+        region->device_stale = (duo_range){0, duo_region_bytes(region)};
+        region->same = 0;
+        region->tagged = false;
+        return;
+    }
+    duo_region_forget_copy(region);
+    region->rested = region->rested == 0             ? LEAST_REST
+                     : region->rested < LONGEST_REST ? 2 * region->rested
+                                                     : LONGEST_REST;
+    region->rests = region->rested;
+}
+
+static bool check_operand(duo_resources *res, const duo_operand *o, uint64_t number)
+{
+    duo_region *const region = array_around(o->low, o->high);
+    if (region == NULL || region->device != res->device || !duo_region_has_copy(region))
+        return false;
+    const duo_range part = duo_region_part(region, o);
+    if (duo_range_meets(region->device_stale, part.from, part.to)) return false;
+    if (region->checked == number) return true;
+    duo_outcome outcome = duo_coherence_claim_write(res, region);
+    if (outcome == DUO_OK && !region->tagged) outcome = make_tags(res, region);
+    if (outcome == DUO_OK) outcome = compare(res, region, o);
+    if (outcome != DUO_OK) {
+        changed(region);
+        return false;
+    }
+    if (part.from == 0 && part.to == duo_region_bytes(region)) region->checked = number;
+    if (region->same < OFTEN_SAME) region->same++;
+    if (region->same == OFTEN_SAME) region->rested = 0;
+    return true;
+}
+
+bool duo_remembered_check(duo_resources *res, const duo_call *call)
+{
+    bool current = true;
+    duo_residency_lock();
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (o->residence == DUO_AT_REMEMBERED)
+            current = check_operand(res, o, call->number) && current;
+    }
+    duo_residency_unlock();
+    return current;
+}
+
+/* ---- Placing ---- */
+
+duo_outcome duo_remembered_place(duo_resources *res, const duo_operand *o, duo_operand *local)
+{
+    duo_region *const region = array_around(o->low, o->high);
+    if (region == NULL || region->device != res->device || !duo_region_has_copy(region))
+        return DUO_DECLINED;
+    const duo_range part = duo_region_part(region, o);
+    if (duo_range_meets(region->device_stale, part.from, part.to)) return DUO_DECLINED;
+    const duo_outcome outcome = duo_coherence_claim_read(res, region);
+    if (outcome != DUO_OK) return outcome;
+    const size_t offset = (uintptr_t)o->address - region->low;
+    local->address = (float *)(void *)((char *)region->device_copy + offset);
+    local->held = region;
+    duo_residency_hold(region, NULL);
+    return DUO_OK;
+}
+
+/* ---- Sending ---- */
+
+/* The array of a factor, made if there is none. NULL: it cannot be made now, or the factor is a
+ * part of another one. */
+static duo_region *array_of(const duo_operand *o, int device)
+{
+    duo_region *region = array_around(o->low, o->high);
+    if (region != NULL) return region->low == o->low && region->high == o->high ? region : NULL;
+    forget(o->low, o->high);
+    if (duo_residency_count_remembered() >= MOST_ARRAYS) return NULL;
+    const duo_status added = duo_residency_add(DUO_REGION_REMEMBERED, (const void *)o->low,
+                                               o->high - o->low, device, &region);
+    return added == DUO_OK ? region : NULL;
+}
+
+/* Forgets the arrays that have no copy, and were not used for longest, if there are too many. */
+static void make_room_in_table(void)
+{
+    if (duo_residency_count_remembered() < MOST_ARRAYS) return;
+    uint64_t oldest = UINT64_MAX, newest = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        const uint64_t limit = oldest + (newest - oldest) / 2;
+        duo_region *r = duo_residency_remembered(0, UINTPTR_MAX);
+        while (r != NULL) {
+            const uintptr_t end = r->high;
+            if (r->pending == 0 && r->device_copy == NULL) {
+                if (pass == 1 && r->used <= limit) {
+                    duo_residency_remove(r);
+                } else {
+                    if (r->used < oldest) oldest = r->used;
+                    if (r->used > newest) newest = r->used;
+                }
+            }
+            r = duo_residency_remembered(end, UINTPTR_MAX);
+        }
+    }
+}
+
+/* Device memory for a copy: at most half of what is free, with all remembered arrays counted as
+ * free. */
+static duo_status make_copy(duo_resources *res, duo_region *region)
+{
+    const size_t bytes = duo_region_copy_bytes(region);
+    const void *const key = duo_tags_key();
+    void *memory;
+    if (key == NULL) return DUO_ERR_MEMORY;
+    duo_status status = duo_room_remember(res, bytes, region->used_before, &memory);
+    if (status != DUO_OK) return status;
+    duo_region_set_copy(region, res->device, memory);
+    const size_t blocks = duo_region_blocks(region);
+    status = duo_queue_fill(res->queue, memory, DUO_TAG_BLOCK, 0, DUO_TAG_BLOCK, 1);
+    if (status == DUO_OK)
+        status = duo_queue_fill(res->queue, (char *)memory + (blocks - 1) * DUO_TAG_BLOCK,
+                                DUO_TAG_BLOCK, 0, DUO_TAG_BLOCK, 1);
+    if (status == DUO_OK)
+        status = duo_upload_bytes(res, key_there(region), key, DUO_TAG_KEY_BYTES, false);
+    if (status != DUO_OK) duo_region_forget_copy(region);
+    return status;
+}
+
+/* The factor is sent for the second time since it was written, and has not to wait. */
+static bool worth_a_copy(duo_region *region)
+{
+    if (region->rests > 0) {
+        region->rests--;
+        return false;
+    }
+    const bool seen = region->seen;
+    region->seen = true;
+    return seen;
+}
+
+static void begin(duo_resources *res, uint64_t number, const duo_operand *o, duo_operand *local)
+{
+    make_room_in_table();
+    duo_region *const region = array_of(o, res->device);
+    if (region == NULL) return;
+    duo_region_use(region, number);
+    if (!worth_a_copy(region) || region->pending > 0) return;
+    if (region->device_copy != NULL && region->device != res->device)
+        duo_region_forget_copy(region);
+    if (region->device_copy == NULL && make_copy(res, region) != DUO_OK) return;
+    if (duo_coherence_claim_write(res, region) != DUO_OK) return;
+    const duo_range all = {0, duo_region_bytes(region)};
+    region->device_stale = all;
+    region->tagged = false;
+    region->same = 0;
+    region->seen = true;
+    local->fills = region;
+    duo_residency_hold(region, &all);
+}
+
+void duo_remembered_begin(duo_resources *res, const duo_call *call, duo_call *local)
+{
+    if (!remembers(res, call)) return;
+    duo_residency_lock();
+    if (local->number == 0) local->number = duo_residency_number();
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (plain_factor(o) && without_gaps(o) && o->high - o->low >= duo_remembered_least)
+            begin(res, local->number, o, &local->operand[i]);
+    }
+    duo_residency_unlock();
+}
+
+void duo_remembered_end(duo_call *local, bool sent)
+{
+    if (local->operand[DUO_A].fills == NULL && local->operand[DUO_B].fills == NULL) return;
+    duo_residency_lock();
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        duo_region *const region = local->operand[i].fills;
+        if (region == NULL) continue;
+        local->operand[i].fills = NULL;
+        duo_residency_let_go(region, true);
+        if (sent && duo_region_has_copy(region)) region->device_stale = (duo_range){0, 0};
+    }
+    duo_residency_unlock();
+}
