@@ -10,6 +10,7 @@
 #include "call/context.h"
 #include "choice/profile_in_use.h"
 #include "cpu/blas_library.h"
+#include "data/remembered.h"
 #include "sim/sim.h"
 #include "support/harness.h"
 #include "support/learner.h"
@@ -267,10 +268,46 @@ static void warm_up_is_no_call(void)
     test_context_end(ctx);
 }
 
+/* A factor in plain memory that comes again: a product on the CPU, which the GPU would do faster with
+ * the factor there, brings it nearer to being sent. */
+static void remembered_earn_credit(void)
+{
+    enum { ROWS = 256, COLUMNS = 8, CALLS = 8 };
+    static float factor[ROWS * ROWS], other[ROWS * COLUMNS], result[ROWS * COLUMNS];
+    const size_t least = duo_remembered_least;
+    duo_remembered_least = sizeof factor;
+    for (int remembers = 0; remembers < 2; remembers++) {
+        int on_cpu = 0, on_gpu = 0, remembered = 0;
+        test_case("credit/remembered/%d", remembers);
+        new_machine(200e-6, 0.0); /* to send the factor takes 262 us */
+        duo_context *const ctx = context_on(DUO_PATH_AUTO);
+        if (remembers) CHECK_STATUS(DUO_OK, duo_set_remember(ctx, DUO_REMEMBER_BYTES));
+        for (int call = 0; call < CALLS; call++) {
+            CHECK_STATUS(DUO_OK,
+                         duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, ROWS, COLUMNS,
+                                   ROWS, 1.0f, factor, ROWS, other, ROWS, 0.0f, result, ROWS));
+            const duo_decision d = last_decision(ctx);
+            if (d.residence[0] == DUO_AT_REMEMBERED)
+                remembered++;
+            else if (d.side == DUO_SIDE_GPU)
+                on_gpu++;
+            else
+                on_cpu++;
+        }
+        CHECK(remembers ? on_cpu >= 2 && on_cpu <= 4 : on_cpu == CALLS, "%d on the CPU", on_cpu);
+        CHECK(on_gpu == remembers && remembered == remembers * (CALLS - 1 - on_cpu),
+              "%d sent, %d remembered", on_gpu, remembered);
+        CHECK_STATUS(DUO_OK, duo_trim(ctx));
+        test_context_end(ctx);
+    }
+    duo_remembered_least = least;
+}
+
 int main(int argc, char **argv)
 {
     (void)duo_blas_library_get(); /* a made machine is measured with it */
     static const test_entry tests[] = {{"batches_earn_credit", batches_earn_credit},
+                                       {"remembered_earn_credit", remembered_earn_credit},
                                        {"parts_earn_nothing", parts_earn_nothing},
                                        {"batches_are_learned_from", batches_are_learned_from},
                                        {"batches_explain_themselves", batches_explain_themselves},

@@ -65,6 +65,35 @@ static void prepared_operands(void)
     }
 }
 
+/* A remembered factor is not sent, but read by the CPU: that takes less. */
+static void remembered_operands(void)
+{
+    enum { EDGE_OF_FACTOR = 4096, COLUMNS = 64 };
+    const duo_profile *const profile = duo_profile_built_in("h100");
+    const duo_conditions conditions = {.profile = profile,
+                                       .threads = profile->threads,
+                                       .gpu = true,
+                                       .capability = 90,
+                                       .device_memory_bytes = 1e12};
+    float x;
+    duo_call call = test_sgemm_call(false, false, EDGE_OF_FACTOR, COLUMNS, EDGE_OF_FACTOR, 1.0f, &x,
+                                    EDGE_OF_FACTOR, &x, EDGE_OF_FACTOR, 0.0f, &x, EDGE_OF_FACTOR);
+    double seconds[3];
+    for (int way = 0; way < 3; way++) { /* sent, remembered, there without a check */
+        duo_operand *const a = &call.operand[DUO_A];
+        a->residence = way == 0 ? DUO_AT_PAGEABLE : DUO_AT_REMEMBERED;
+        a->on_device = way > 0;
+        a->check_bytes = way == 1 ? duo_operand_bytes(a) : 0.0;
+        seconds[way] = duo_predict_gpu(&call, &conditions, 1.0);
+    }
+    const double check = duo_operand_bytes(&call.operand[DUO_A]) / profile->cpu_bandwidth;
+    test_case("remembered");
+    CHECK(fabs(seconds[1] - seconds[2] - check) < 1e-6 * check, "a check of %g s takes %g", check,
+          seconds[1] - seconds[2]);
+    CHECK(seconds[1] < seconds[0], "sent %g s, remembered %g", seconds[0], seconds[1]);
+    CHECK(!(duo_predict_gpu(&call, &conditions, 0.5 * seconds[2]) < 1.0), "more than the most");
+}
+
 /* ---- Cost of sgemm on the CPU, by the shape ---- */
 
 /* The algorithm's cost for m x n x k, A and B without gaps, on at most `most` threads. */
@@ -288,9 +317,13 @@ static void naive_behind_tiled(void)
 }
 
 static const test_entry tests[] = {
-    {"prepared_operands", prepared_operands},     {"shapes_on_the_cpu", shapes_on_the_cpu},
-    {"naive_behind_tiled", naive_behind_tiled},   {"predictions_are_sane", predictions_are_sane},
-    {"nothing_to_multiply", nothing_to_multiply}, {NULL, NULL},
+    {"prepared_operands", prepared_operands},
+    {"remembered_operands", remembered_operands},
+    {"shapes_on_the_cpu", shapes_on_the_cpu},
+    {"naive_behind_tiled", naive_behind_tiled},
+    {"predictions_are_sane", predictions_are_sane},
+    {"nothing_to_multiply", nothing_to_multiply},
+    {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "predictions", tests); }

@@ -16,9 +16,9 @@ for name in $(env | sed -n 's/^\(DUOBLAS_[A-Z_]*\)=.*/\1/p'); do unset "$name"; 
 # Each has a help of its own; that of all does not list it.
 expect 0 bench --help
 checks=$((checks + 1))
-! grep -Eq '^  (introduction|mixed|adapt|large|timeline|stall|lanes|new-memory) ' "$place/out" ||
+! grep -Eq '^  (introduction|mixed|adapt|large|timeline|stall|lanes|new-memory|remembered) ' "$place/out" ||
     fail 'bench --help lists studies'
-for study in introduction mixed adapt large timeline stall lanes new-memory; do
+for study in introduction mixed adapt large timeline stall lanes new-memory remembered; do
     expect 0 bench $study --help
     says out "^Usage: duoblas bench $study"
 done
@@ -79,6 +79,12 @@ expect 0 bench new-memory -n 64,300 --memory pinned --rounds 2
 says out '^  pinned +300 .* [0-9.]+ +[0-9.]+$'
 expect 0 bench new-memory -n 64 --rounds 1 --csv
 says out '^pageable,64,[0-9.e+-]+,[0-9.e+-]+,[0-9.e+-]+,[0-9.e+-]+,[0-9.e+-]+$'
+
+# The same A again.
+expect 0 bench remembered -s 300x20x400 --rounds 2
+says out '^ +300 +20 +400 .* [0-9.]+ +[0-9.]+$'
+expect 0 bench remembered --random 2 --rounds 1 --seed 3
+says out '^2 shapes: geometric mean [0-9.]+, worst of three repeats [0-9.]+$'
 
 # Large products: every call is checked.
 expect 0 bench large -s 300x20x500 --transpose tt --memory pinned --rounds 3

@@ -9,7 +9,8 @@ enum {
     TIMELINE = 1 << 4,
     STALL = 1 << 5,
     LANES = 1 << 6,
-    NEW_MEMORY = 1 << 7
+    NEW_MEMORY = 1 << 7,
+    REMEMBERED = 1 << 8
 };
 
 static const char *refuse_mixed(const duo_bench *b)
@@ -86,16 +87,22 @@ static const duo_experiment experiments[] = {
      .run = duo_bench_new_memory,
      .doc = "Times products of host arrays by turns: C in memory that was used before, C in new "
             "memory, and making the pages of new memory without a product."},
+    {.name = "remembered",
+     .bit = REMEMBERED,
+     .run = duo_bench_remembered,
+     .doc = "Times products that bring the same A again, sent each time, kept and remembered; with "
+            "--random those of random shapes with A and B written anew each time."},
     {.name = NULL},
 };
 
-enum { COMPUTED = INTRODUCTION | MIXED | ADAPT | LARGE | STALL | LANES | NEW_MEMORY };
+enum { COMPUTED = INTRODUCTION | MIXED | ADAPT | LARGE | STALL | LANES | NEW_MEMORY | REMEMBERED };
 
 static const duo_option options[] = {
     {"size", 'n', "N|2^E", MIXED, DUO_SIZES, "Length of the reductions (default 2^20)"},
-    {"size", 'n', "N|2^E", LARGE | TIMELINE | NEW_MEMORY, DUO_SIZES, "Edge of a cube"},
+    {"size", 'n', "N|2^E", LARGE | TIMELINE | NEW_MEMORY | REMEMBERED, DUO_SIZES, "Edge of a cube"},
     {"shape", 's', "MxNxK", MIXED, DUO_SHAPE, "Shape of sgemm (default 384x384x384)"},
-    {"shape", 's', "MxNxK", LARGE, DUO_SHAPE, "Shape of the product"},
+    {"shape", 's', "MxNxK", LARGE | REMEMBERED, DUO_SHAPE, "Shape of the product"},
+    {"random", 0, "N", REMEMBERED, DUO_NUMBER(random, 1, 1 << 16), "N random shapes"},
     {"transpose", 0, "nn|nt|tn|tt", LARGE, DUO_CHOICE(layout), "A and B, t for transposed"},
     {"busy", 0, "N", MIXED, DUO_NUMBER(neighbours, 0, 4096),
      "Then again beside N busy processes; as many as processors: one for each"},
@@ -108,7 +115,8 @@ static const duo_option options[] = {
      "Operands in this kind of memory (default pageable); new-memory: A and B"},
     {"devices", 0, "N", TIMELINE, DUO_NUMBER(devices, 1, DUO_MOST_DEVICES),
      "On the first N devices (default 1)"},
-    {"rounds", 0, "N", NEW_MEMORY, DUO_NUMBER(rounds, 1, 64), "Calls of each (default 15)"},
+    {"rounds", 0, "N", NEW_MEMORY | REMEMBERED, DUO_NUMBER(rounds, 1, 64),
+     "Calls of each (default 15; with --random 24)"},
     {"rounds", 0, "N", LARGE, DUO_NUMBER(rounds, 1, 64), "Calls (default 2)"},
     {"rounds", 0, "N", STALL, DUO_NUMBER(rounds, 1, 3), "Processes of each kind (default 3)"},
     {"child", 0, "warm|cold", STALL, DUO_TEXT_OPTION(child), NULL},
@@ -118,7 +126,7 @@ static const duo_option options[] = {
     {"seed", 0, "N", COMPUTED | TIMELINE, DUO_SEED, "Seed of the random data (default 1)"},
     {"quick", 'q', NULL, INTRODUCTION | MIXED | ADAPT | STALL | LANES, DUO_FLAG(quick),
      "Fewer and shorter rounds, smaller products"},
-    {"csv", 0, NULL, MIXED | ADAPT | LARGE | STALL | NEW_MEMORY, DUO_FLAG(csv),
+    {"csv", 0, NULL, MIXED | ADAPT | LARGE | STALL | NEW_MEMORY | REMEMBERED, DUO_FLAG(csv),
      "Comma-separated values instead of a table"},
     {.name = NULL},
 };

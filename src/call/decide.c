@@ -12,6 +12,7 @@
 #include "cpu/blas_library.h"
 #include "data/locate.h"
 #include "data/region.h"
+#include "data/remembered.h"
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
 #include "host/clock.h"
@@ -231,6 +232,19 @@ static void earn_credit(const duo_execution *e)
     if (lost > 0.0) credit(whole, lost);
 }
 
+/* The same for a factor in plain host memory that comes again: if the GPU had been faster with the
+ * factor there, the call credits it with the time that it lost. */
+static void earn_remembered(const duo_execution *e)
+{
+    duo_call hoped;
+    const duo_choice *const ran = &e->choice[e->ran];
+    if (ran->algorithm->side == DUO_SIDE_GPU || !e->conditions.gpu || e->conditions.recorded)
+        return;
+    if (!duo_remembered_hope(&e->ctx->resources, e->call, &hoped)) return;
+    const double lost = ran->seconds - duo_predict_gpu(&hoped, &e->conditions, ran->seconds);
+    if (lost > 0.0) duo_remembered_earn(e->call, &hoped, lost);
+}
+
 void duo_decide_end(duo_execution *e, duo_outcome outcome)
 {
     duo_last *const last = &e->ctx->last;
@@ -239,6 +253,7 @@ void duo_decide_end(duo_execution *e, duo_outcome outcome)
     duo_last_ran(last, &e->choice[e->ran]);
     if (outcome == DUO_OK && e->adapt.expected >= 0) duo_adapt_end(e);
     if (outcome == DUO_OK && e->call->number != 0) earn_credit(e);
+    if (outcome == DUO_OK) earn_remembered(e);
     if (e->start > 0.0) last->seconds = duo_now_seconds() - e->start;
     if (e->start > 0.0) duo_explain_line(e->ctx);
 }

@@ -55,14 +55,29 @@ int duo_predict(const duo_call *call, const duo_conditions *conditions,
     return predict(call, conditions, 1u << DUO_SIDE_CPU | 1u << DUO_SIDE_GPU, choice);
 }
 
+/* Least seconds on the GPU, without any arithmetic. */
+static double least_on_gpu(const duo_call *call, const duo_conditions *conditions)
+{
+    const double moved = duo_transfer_seconds(call, DUO_SIDE_GPU, conditions);
+    return duo_streams(call) ? moved + duo_stream_seconds(call, conditions, NULL, NULL) : moved;
+}
+
+double duo_predict_gpu(const duo_call *call, const duo_conditions *conditions, double most)
+{
+    duo_choice choice[DUO_CANDIDATES];
+    if (!(least_on_gpu(call, conditions) < most)) return (double)INFINITY;
+    const int count = predict(call, conditions, 1u << DUO_SIDE_GPU, choice);
+    const int best = duo_select(choice, count, conditions);
+    return best >= 0 ? choice[best].seconds : (double)INFINITY;
+}
+
 int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
                     duo_choice choice[DUO_CANDIDATES])
 {
     if (conditions->path != DUO_PATH_AUTO) return 0;
     if (duo_call_stale(call)) return 0;
     const int count = predict(call, conditions, 1u << DUO_SIDE_CPU, choice);
-    double least = duo_transfer_seconds(call, DUO_SIDE_GPU, conditions);
-    if (duo_streams(call)) least += duo_stream_seconds(call, conditions, NULL, NULL);
+    double least = least_on_gpu(call, conditions);
     if (conditions->ratios != NULL) least /= kWorthTrying; /* the GPU is a candidate for trials */
     const double seconds = choice[duo_select(choice, count, conditions)].seconds;
     return seconds < least ? count : 0;

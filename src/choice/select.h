@@ -29,6 +29,9 @@ int duo_predict(const duo_call *call, const duo_conditions *conditions,
 int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
                     duo_choice choice[DUO_CANDIDATES]);
 
+/* Seconds of the fastest GPU algorithm; infinite if that cannot be less than `most`. */
+double duo_predict_gpu(const duo_call *call, const duo_conditions *conditions, double most);
+
 /* The index of the algorithm to run: the cheapest that accepts and has not declined; on the GPU's
  * path any GPU algorithm goes before any CPU algorithm. -1: none is left. */
 int duo_select(const duo_choice *choice, int count, const duo_conditions *conditions);

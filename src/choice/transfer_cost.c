@@ -110,7 +110,11 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_condi
         const duo_operand *const o = &call->operand[i];
         const bool kept = duo_operand_kept(o);
         if (side == DUO_SIDE_GPU) {
-            if (streamed && duo_operand_lies_in_host(o)) continue;
+            if (streamed && duo_operand_lies_in_host(o)) {
+                if (o->credit_seconds > 0.0)
+                    seconds -= fmin(o->credit_seconds, duo_link_seconds(o, conditions, true));
+                continue;
+            }
             seconds += check_seconds(o, conditions);
             if (o->read && !o->on_device)
                 seconds += fmax(0.0, duo_link_seconds(o, conditions, true) - o->credit_seconds);

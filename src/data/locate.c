@@ -79,7 +79,7 @@ duo_status duo_locate(int device, duo_call *call)
         o->registered = o->counts_as_device = o->in_kept = false;
         o->host_written = false;
         o->held = o->region = o->fills = NULL;
-        o->check_bytes = 0.0;
+        o->check_bytes = o->credit_seconds = 0.0;
         o->packed = NULL;
         o->packed_rows = o->packed_first = 0;
         o->low = o->high = 0;

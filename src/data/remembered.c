@@ -64,19 +64,32 @@ void duo_remembered_forget(uintptr_t low, uintptr_t high)
 
 /* ---- A product begins ---- */
 
+/* Is the part of the array that the factor spans current on the device? */
+static bool current(const duo_region *region, const duo_operand *o, int device)
+{
+    const duo_range part = duo_region_part(region, o);
+    return duo_region_has_copy(region) && region->device == device &&
+           !duo_range_meets(region->device_stale, part.from, part.to);
+}
+
+static void remember(duo_operand *o)
+{
+    o->residence = DUO_AT_REMEMBERED;
+    o->on_device = true;
+    o->check_bytes = duo_operand_bytes(o);
+}
+
 static void find(const duo_resources *res, uint64_t number, duo_operand *o)
 {
     if (!plain_factor(o)) return;
     duo_region *const region = array_around(o->low, o->high);
     if (region == NULL) return;
-    const duo_range part = duo_region_part(region, o);
-    if (!duo_region_has_copy(region) || region->device != res->device ||
-        duo_range_meets(region->device_stale, part.from, part.to))
+    if (!current(region, o, res->device)) {
+        o->credit_seconds = region->credit_seconds;
         return;
+    }
     duo_region_use(region, number);
-    o->residence = DUO_AT_REMEMBERED;
-    o->on_device = true;
-    o->check_bytes = duo_operand_bytes(o);
+    remember(o);
 }
 
 /* A call is about to write to an array: it is not seen any more. The copy stays until it is found
@@ -97,6 +110,100 @@ void duo_remembered_find(const duo_resources *res, duo_call *call)
         const duo_operand *const c = &call->operand[DUO_C];
         if (c->written && duo_operand_lies_in_host(c)) written(c);
         for (int i = DUO_A; i <= DUO_B; i++) find(res, call->number, &call->operand[i]);
+    }
+    duo_residency_unlock();
+}
+
+/* ---- Arrays that come again ---- */
+
+/* The array of a factor, made if there is none. NULL: it cannot be made now, or the factor is a
+ * part of another one. */
+static duo_region *array_of(const duo_operand *o, int device)
+{
+    duo_region *region = array_around(o->low, o->high);
+    if (region != NULL) return region->low == o->low && region->high == o->high ? region : NULL;
+    forget(o->low, o->high);
+    if (duo_residency_count_remembered() >= MOST_ARRAYS) return NULL;
+    const duo_status added = duo_residency_add(DUO_REGION_REMEMBERED, (const void *)o->low,
+                                               o->high - o->low, device, &region);
+    return added == DUO_OK ? region : NULL;
+}
+
+/* Forgets the arrays that have no copy, and were not used for longest, if there are too many. */
+static void make_room_in_table(void)
+{
+    if (duo_residency_count_remembered() < MOST_ARRAYS) return;
+    uint64_t oldest = UINT64_MAX, newest = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        const uint64_t limit = oldest + (newest - oldest) / 2;
+        duo_region *r = duo_residency_remembered(0, UINTPTR_MAX);
+        while (r != NULL) {
+            const uintptr_t end = r->high;
+            if (r->pending == 0 && r->device_copy == NULL) {
+                if (pass == 1 && r->used <= limit) {
+                    duo_residency_remove(r);
+                } else {
+                    if (r->used < oldest) oldest = r->used;
+                    if (r->used > newest) newest = r->used;
+                }
+            }
+            r = duo_residency_remembered(end, UINTPTR_MAX);
+        }
+    }
+}
+
+/* The factor has come. Did it come before, and no call has written to it since, and has it not to
+ * wait? */
+static bool comes_again(duo_region *region)
+{
+    if (region->rests > 0) {
+        region->rests--;
+        return false;
+    }
+    const bool seen = region->seen;
+    region->seen = true;
+    return seen;
+}
+
+/* May the factor get a copy of its own? */
+static bool may_stay(const duo_operand *o)
+{
+    return plain_factor(o) && without_gaps(o) && o->high - o->low >= duo_remembered_least;
+}
+
+static bool hope(const duo_resources *res, uint64_t number, duo_operand *o)
+{
+    if (!may_stay(o)) return false;
+    make_room_in_table();
+    duo_region *const region = array_of(o, res->device);
+    if (region == NULL) return false;
+    duo_region_use(region, number);
+    if (!comes_again(region)) return false;
+    remember(o);
+    return true;
+}
+
+bool duo_remembered_hope(const duo_resources *res, const duo_call *call, duo_call *hoped)
+{
+    bool any = false;
+    if (!remembers(res, call)) return false;
+    *hoped = *call;
+    if (!may_stay(&call->operand[DUO_A]) && !may_stay(&call->operand[DUO_B])) return false;
+    duo_residency_lock();
+    if (hoped->number == 0) hoped->number = duo_residency_number();
+    for (int i = DUO_A; i <= DUO_B; i++) any = hope(res, hoped->number, &hoped->operand[i]) || any;
+    duo_residency_unlock();
+    return any;
+}
+
+void duo_remembered_earn(const duo_call *call, const duo_call *hoped, double seconds)
+{
+    duo_residency_lock();
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        const duo_operand *const o = &hoped->operand[i];
+        if (o->residence == call->operand[i].residence) continue;
+        duo_region *const region = array_around(o->low, o->high);
+        if (region != NULL) region->credit_seconds += seconds;
     }
     duo_residency_unlock();
 }
@@ -255,17 +362,14 @@ static duo_outcome compare(duo_resources *res, duo_region *region, const duo_ope
 }
 
 /* All of it has changed. If it was the same at least once since it was sent, it is sent to its copy
- * again; else it has to wait. */
+ * again; else it has to wait. The copy's memory stays: freeing it would wait for the device. */
 static void changed(duo_region *region)
 {
     const bool useful = region->same > 0;
-    if (useful) {
-        region->device_stale = (duo_range){0, duo_region_bytes(region)};
-        region->same = 0;
-        region->tagged = false;
-        return;
-    }
-    duo_region_forget_copy(region);
+    region->device_stale = (duo_range){0, duo_region_bytes(region)};
+    region->tagged = false;
+    region->same = 0;
+    if (useful) return;
     region->rested = region->rested == 0             ? LEAST_REST
                      : region->rested < LONGEST_REST ? 2 * region->rested
                                                      : LONGEST_REST;
@@ -275,10 +379,7 @@ static void changed(duo_region *region)
 static bool check_operand(duo_resources *res, const duo_operand *o, uint64_t number)
 {
     duo_region *const region = array_around(o->low, o->high);
-    if (region == NULL || region->device != res->device || !duo_region_has_copy(region))
-        return false;
-    const duo_range part = duo_region_part(region, o);
-    if (duo_range_meets(region->device_stale, part.from, part.to)) return false;
+    if (region == NULL || !current(region, o, res->device)) return false;
     if (region->checked == number) return true;
     duo_outcome outcome = duo_coherence_claim_write(res, region);
     if (outcome == DUO_OK && !region->tagged) outcome = make_tags(res, region);
@@ -287,7 +388,7 @@ static bool check_operand(duo_resources *res, const duo_operand *o, uint64_t num
         changed(region);
         return false;
     }
-    if (part.from == 0 && part.to == duo_region_bytes(region)) region->checked = number;
+    if (region->low == o->low && region->high == o->high) region->checked = number;
     if (region->same < OFTEN_SAME) region->same++;
     if (region->same == OFTEN_SAME) region->rested = 0;
     return true;
@@ -295,15 +396,14 @@ static bool check_operand(duo_resources *res, const duo_operand *o, uint64_t num
 
 bool duo_remembered_check(duo_resources *res, const duo_call *call)
 {
-    bool current = true;
+    bool all = true;
     duo_residency_lock();
     for (int i = DUO_A; i <= DUO_B; i++) {
         const duo_operand *const o = &call->operand[i];
-        if (o->residence == DUO_AT_REMEMBERED)
-            current = check_operand(res, o, call->number) && current;
+        if (o->residence == DUO_AT_REMEMBERED) all = check_operand(res, o, call->number) && all;
     }
     duo_residency_unlock();
-    return current;
+    return all;
 }
 
 /* ---- Placing ---- */
@@ -311,10 +411,7 @@ bool duo_remembered_check(duo_resources *res, const duo_call *call)
 duo_outcome duo_remembered_place(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
     duo_region *const region = array_around(o->low, o->high);
-    if (region == NULL || region->device != res->device || !duo_region_has_copy(region))
-        return DUO_DECLINED;
-    const duo_range part = duo_region_part(region, o);
-    if (duo_range_meets(region->device_stale, part.from, part.to)) return DUO_DECLINED;
+    if (region == NULL || !current(region, o, res->device)) return DUO_DECLINED;
     const duo_outcome outcome = duo_coherence_claim_read(res, region);
     if (outcome != DUO_OK) return outcome;
     const size_t offset = (uintptr_t)o->address - region->low;
@@ -325,42 +422,6 @@ duo_outcome duo_remembered_place(duo_resources *res, const duo_operand *o, duo_o
 }
 
 /* ---- Sending ---- */
-
-/* The array of a factor, made if there is none. NULL: it cannot be made now, or the factor is a
- * part of another one. */
-static duo_region *array_of(const duo_operand *o, int device)
-{
-    duo_region *region = array_around(o->low, o->high);
-    if (region != NULL) return region->low == o->low && region->high == o->high ? region : NULL;
-    forget(o->low, o->high);
-    if (duo_residency_count_remembered() >= MOST_ARRAYS) return NULL;
-    const duo_status added = duo_residency_add(DUO_REGION_REMEMBERED, (const void *)o->low,
-                                               o->high - o->low, device, &region);
-    return added == DUO_OK ? region : NULL;
-}
-
-/* Forgets the arrays that have no copy, and were not used for longest, if there are too many. */
-static void make_room_in_table(void)
-{
-    if (duo_residency_count_remembered() < MOST_ARRAYS) return;
-    uint64_t oldest = UINT64_MAX, newest = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        const uint64_t limit = oldest + (newest - oldest) / 2;
-        duo_region *r = duo_residency_remembered(0, UINTPTR_MAX);
-        while (r != NULL) {
-            const uintptr_t end = r->high;
-            if (r->pending == 0 && r->device_copy == NULL) {
-                if (pass == 1 && r->used <= limit) {
-                    duo_residency_remove(r);
-                } else {
-                    if (r->used < oldest) oldest = r->used;
-                    if (r->used > newest) newest = r->used;
-                }
-            }
-            r = duo_residency_remembered(end, UINTPTR_MAX);
-        }
-    }
-}
 
 /* Device memory for a copy: at most half of what is free, with all remembered arrays counted as
  * free. */
@@ -384,25 +445,13 @@ static duo_status make_copy(duo_resources *res, duo_region *region)
     return status;
 }
 
-/* The factor is sent for the second time since it was written, and has not to wait. */
-static bool worth_a_copy(duo_region *region)
-{
-    if (region->rests > 0) {
-        region->rests--;
-        return false;
-    }
-    const bool seen = region->seen;
-    region->seen = true;
-    return seen;
-}
-
 static void begin(duo_resources *res, uint64_t number, const duo_operand *o, duo_operand *local)
 {
     make_room_in_table();
     duo_region *const region = array_of(o, res->device);
     if (region == NULL) return;
     duo_region_use(region, number);
-    if (!worth_a_copy(region) || region->pending > 0) return;
+    if (!comes_again(region) || region->pending > 0) return;
     if (region->device_copy != NULL && region->device != res->device)
         duo_region_forget_copy(region);
     if (region->device_copy == NULL && make_copy(res, region) != DUO_OK) return;
@@ -411,7 +460,7 @@ static void begin(duo_resources *res, uint64_t number, const duo_operand *o, duo
     region->device_stale = all;
     region->tagged = false;
     region->same = 0;
-    region->seen = true;
+    region->credit_seconds = 0.0;
     local->fills = region;
     duo_residency_hold(region, &all);
 }
@@ -423,8 +472,7 @@ void duo_remembered_begin(duo_resources *res, const duo_call *call, duo_call *lo
     if (local->number == 0) local->number = duo_residency_number();
     for (int i = DUO_A; i <= DUO_B; i++) {
         const duo_operand *const o = &call->operand[i];
-        if (plain_factor(o) && without_gaps(o) && o->high - o->low >= duo_remembered_least)
-            begin(res, local->number, o, &local->operand[i]);
+        if (may_stay(o)) begin(res, local->number, o, &local->operand[i]);
     }
     duo_residency_unlock();
 }

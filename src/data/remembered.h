@@ -30,6 +30,15 @@ extern size_t duo_remembered_least;
 void duo_remembered_find(const duo_resources *res, duo_call *call);
 
 /*
+ * A product has run on the CPU. `hoped` becomes the call with those factors as remembered ones that
+ * came before, and were not written to by a call since. False: there are none. If the GPU had been
+ * faster with them, duo_remembered_earn adds the lost seconds to their credit: it is taken off the
+ * price of sending them.
+ */
+bool duo_remembered_hope(const duo_resources *res, const duo_call *call, duo_call *hoped);
+void duo_remembered_earn(const duo_call *call, const duo_call *hoped, double seconds);
+
+/*
  * The product is to run on the GPU: checks its remembered factors and sends the pages that differ.
  * False: one of them has changed at large, or could not be checked. It is not current on the device
  * any more, so the call is to be located again. The context's queue is open.

@@ -191,7 +191,8 @@ duo_status duo_residency_add(duo_region_kind kind, const void *address, size_t b
     const bool copied = kind == DUO_REGION_KEPT || kind == DUO_REGION_REMEMBERED;
     region->device_stale = (duo_range){0, copied ? bytes : 0};
     region->used = duo_residency_number();
-    region->credit_seconds = INFINITY; /* keeping an array promises that sending it pays */
+    /* Keeping an array promises that sending it pays. */
+    region->credit_seconds = kind == DUO_REGION_KEPT ? INFINITY : 0.0;
     if (!insert(region)) {
         free(region);
         return DUO_ERR_MEMORY;

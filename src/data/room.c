@@ -17,8 +17,15 @@ static bool may_go(const duo_region *region, int device, uint64_t since)
 /* Has the device copy newer bytes? They have to be fetched before it goes. */
 static bool changed(const duo_region *region) { return !duo_range_empty(region->host_stale); }
 
+/* Is nothing in the copy current? */
+static bool stale(const duo_region *region)
+{
+    return region->device_stale.from == 0 && region->device_stale.to == duo_region_bytes(region);
+}
+
 static bool goes_before(const duo_region *region, const duo_region *other)
 {
+    if (stale(region) != stale(other)) return stale(region);
     if (changed(region) != changed(other)) return changed(other);
     return region->used < other->used;
 }
@@ -34,7 +41,7 @@ static duo_region *next_remembered(int device, uint64_t since, double *bytes, do
         if (r->device == device) *held += (double)duo_region_evictable_bytes(r);
         if (!may_go(r, device, since)) continue;
         *bytes += (double)duo_region_evictable_bytes(r);
-        if (next == NULL || r->used < next->used) next = r;
+        if (next == NULL || goes_before(r, next)) next = r;
     }
     return next;
 }
