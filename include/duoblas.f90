@@ -49,7 +49,8 @@ module duoblas
     integer(c_int), parameter, public :: &
         DUO_AT_UNUSED = 0, DUO_AT_PAGEABLE = 1, DUO_AT_PINNED = 2, DUO_AT_KEPT = 3, &
         DUO_AT_STALE = 4, DUO_AT_DEVICE = 5, DUO_AT_REMEMBERED = 6
-    integer(c_int), parameter, public :: DUO_REMEMBER_NONE = 0, DUO_REMEMBER_BYTES = 1
+    integer(c_int), parameter, public :: DUO_REMEMBER_NONE = 0, DUO_REMEMBER_BYTES = 1, &
+        DUO_REMEMBER_PAGES = 2
     integer(c_int), parameter, public :: DUO_PRIORITY_NORMAL = 0, DUO_PRIORITY_HIGH = 1
     integer, parameter, public :: DUO_CANDIDATES = 32
 

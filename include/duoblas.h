@@ -82,8 +82,8 @@
  *                                             array: see Residency
  *   DUOBLAS_ADAPT          0 | 1              1: new contexts learn from their calls: see
  *                                             duo_set_adapt
- *   DUOBLAS_REMEMBER       0 | bytes          bytes: new contexts do not send a factor again while
- *                                             it stays the same: see duo_set_remember
+ *   DUOBLAS_REMEMBER       0 | bytes | pages  new contexts do not send a factor again while it
+ *                                             stays the same: see duo_set_remember
  *   DUOBLAS_SUMMARY        stderr | FILE      only libduoblas-blas.so: write there, at exit, how
  *                                             the program's calls were served
  *   BYTES may end in K, M or G, for 2^10, 2^20 or 2^30. A value that is not understood is ignored;
@@ -321,7 +321,11 @@ DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
 DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
 
 /* Whether factors in plain host memory are remembered on the GPU: see duo_set_remember. */
-typedef enum duo_remember { DUO_REMEMBER_NONE, DUO_REMEMBER_BYTES } duo_remember;
+typedef enum duo_remember {
+    DUO_REMEMBER_NONE,
+    DUO_REMEMBER_BYTES,
+    DUO_REMEMBER_PAGES
+} duo_remember;
 
 /**
  * duo_set_remember - do not send a factor again while its bytes stay the same.
@@ -332,6 +336,9 @@ typedef enum duo_remember { DUO_REMEMBER_NONE, DUO_REMEMBER_BYTES } duo_remember
  *                                   once on the CPU, to compare a hash of each of its pages with
  *                                   the hash of the bytes on the GPU. It sends the pages that
  *                                   differ.
+ *              DUO_REMEMBER_PAGES   the same. A factor that was unchanged eight times in a row is
+ *                                   not read any more: the system tells whether its pages were
+ *                                   written.
  *              Default: DUOBLAS_REMEMBER, else DUO_REMEMBER_NONE.
  *
  * For programs that bring the same matrix again, as unmodified programs do, which cannot call
@@ -346,6 +353,13 @@ typedef enum duo_remember { DUO_REMEMBER_NONE, DUO_REMEMBER_BYTES } duo_remember
  * use one device (duo_set_devices). All such factors take at most half of the device's free memory,
  * and are the first to be evicted; duo_trim frees them. A factor that has changed by the next call
  * is let pass for 4 calls, then 8, up to 256.
+ *
+ * DUO_REMEMBER_PAGES takes Linux 6.7 or later with userfaultfd (`duoblas info` says whether it is
+ * there); else bytes are compared. It opens two descriptors. A thread's first write to a watched
+ * page takes 1 us more. Only private anonymous memory is watched, as malloc gives it, and only if
+ * the process has pinned none of it and no memory for network cards or io_uring. A device that
+ * writes to memory which the program has given it in another way is not seen: 1 of 64 pages is
+ * compared at each call, others at the next ones, and after one miss no pages are watched.
  *
  * Numerics   a product may be chosen to run by another algorithm than before, as with duo_keep;
  *            under DUO_MATH_IEEE the result is the same.

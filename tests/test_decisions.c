@@ -268,8 +268,8 @@ static void warm_up_is_no_call(void)
     test_context_end(ctx);
 }
 
-/* A factor in plain memory that comes again: a product on the CPU, which the GPU would do faster with
- * the factor there, brings it nearer to being sent. */
+/* A factor in plain memory that comes again: a product on the CPU, which the GPU would do faster
+ * with the factor there, brings it nearer to being sent. */
 static void remembered_earn_credit(void)
 {
     enum { ROWS = 256, COLUMNS = 8, CALLS = 8 };

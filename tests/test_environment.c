@@ -157,6 +157,7 @@ static void environment(void)
     check_environment("DUOBLAS_ADAPT=yes", "tf32=0 adapt=0", 0);
     check_environment("DUOBLAS_REMEMBER=0", "remember=0", 0);
     check_environment("DUOBLAS_REMEMBER=bytes", "remember=1", 0);
+    check_environment("DUOBLAS_REMEMBER=pages", "remember=2", 0);
     check_environment("DUOBLAS_REMEMBER=1", "remember=0", 0);
     check_environment("DUOBLAS_MATH=tf32", "ssum=cpu sdot=gpu device0=1 device1=0 also=-1 tf32=1",
                       0);

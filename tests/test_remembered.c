@@ -13,11 +13,13 @@
 #include "data/remembered.h"
 #include "data/tags.h"
 #include "gpu/backend/devices.h"
+#include "host/written.h"
 #include "sim/sim.h"
 #include "support/data.h"
 #include "support/harness.h"
 
 enum { PAGE = 4096 };
+static bool watches; /* does this system watch pages? */
 
 /* Small whole numbers: every sum is exact, in any order. */
 static void fill(float *x, int64_t count, test_rng *seed)
@@ -34,12 +36,14 @@ static float *map(size_t bytes)
     return memory;
 }
 
-static duo_context *remembering(void)
+static duo_context *remembering_by(duo_remember how)
 {
     duo_context *const ctx = test_context();
-    CHECK_STATUS(DUO_OK, duo_set_remember(ctx, DUO_REMEMBER_BYTES));
+    CHECK_STATUS(DUO_OK, duo_set_remember(ctx, how));
     return ctx;
 }
+
+static duo_context *remembering(void) { return remembering_by(DUO_REMEMBER_BYTES); }
 
 typedef struct product {
     bool transa, transb;
@@ -442,18 +446,18 @@ static void (*const writers[])(char *, const char *, size_t) = {by_store, by_pip
  * Products of random parts of three arrays that overlap in one mapping, written to at random in
  * between: by the program, by calls, and as new memory in the old place.
  */
-static void torture(void)
+static void torture_by(duo_remember how)
 {
     enum { FLOATS = 40000, LEAST = 1024, MOST_EDGE = 64 };
-    duo_context *const ctx = remembering();
+    duo_context *const ctx = remembering_by(how);
     float *const memory = map(sizeof(float) * FLOATS), *const c = map(sizeof(float) * MOST_EDGE *
                                                                       MOST_EDGE);
     test_rng seed = test_rng_for("remembered");
     const int rounds = test_amount(300, 4000, 100000);
     const size_t least = duo_remembered_least;
-    int64_t wrong = 0, remembered = 0;
+    int64_t wrong = 0, remembered = 0, watched = 0;
     duo_remembered_least = LEAST;
-    test_case("torture");
+    test_case("torture/%s", how == DUO_REMEMBER_PAGES ? "pages" : "bytes");
     fill(memory, FLOATS, &seed);
     product p[4];
     for (int round = 0; round < rounds; round++) {
@@ -474,7 +478,9 @@ static void torture(void)
                                  transb ? n : k};
                 if (test_random(&seed) % 4 == 0) p[i].lda += (int64_t)(test_random(&seed) % 20);
             }
-        const int changes = (int)(test_random(&seed) % 3);
+        /* In every other part of the time changes are rare, so that pages are watched. */
+        const bool rare = how == DUO_REMEMBER_PAGES && round / 80 % 2 == 0;
+        const int changes = (int)(test_random(&seed) % (rare ? 40 : 3) / (rare ? 39 : 1));
         for (int change = 0; change < changes; change++) {
             float bytes[64];
             fill(bytes, 64, &seed);
@@ -487,17 +493,104 @@ static void torture(void)
         wrong += multiply(ctx, q, c, q->m);
         remembered += residence_of(ctx, 0) == DUO_AT_REMEMBERED;
         remembered += residence_of(ctx, 1) == DUO_AT_REMEMBERED;
-        if (test_random(&seed) % 16 == 0) { /* a call writes into the arrays */
+        for (const duo_region *r = duo_residency_remembered(0, UINTPTR_MAX); r != NULL;
+             r = duo_residency_remembered(r->high, UINTPTR_MAX))
+            watched += r->watched;
+        if (!rare && test_random(&seed) % 16 == 0) { /* a call writes into the arrays */
             const product r = {false, false, 16, 16, 16, memory, 16, memory + 256, 16};
             wrong += multiply(ctx, &r, memory + 512 + test_random(&seed) % (FLOATS - 1024), 16);
         }
     }
     CHECK(wrong == 0, "%jd elements are wrong", (intmax_t)wrong);
     CHECK(remembered > rounds / 8, "only %jd factors were remembered", (intmax_t)remembered);
+    CHECK(how == DUO_REMEMBER_BYTES ? watched == 0 : !watches || watched > rounds / 8,
+          "%jd times an array was watched", (intmax_t)watched);
     duo_remembered_least = least;
     munmap(memory, sizeof(float) * FLOATS);
     munmap(c, sizeof(float) * MOST_EDGE * MOST_EDGE);
     CHECK_STATUS(DUO_OK, duo_trim(ctx));
+    test_context_end(ctx);
+}
+
+static void torture(void)
+{
+    torture_by(DUO_REMEMBER_BYTES);
+    torture_by(DUO_REMEMBER_PAGES);
+}
+
+/* ---- Watched pages ---- */
+
+static bool is_watched(const arrays *w)
+{
+    const duo_region *const r = duo_residency_remembered((uintptr_t)w->a, (uintptr_t)w->a + 1);
+    return r != NULL && r->watched;
+}
+
+/* An array that was often the same is watched. A change ends that, and is sent. */
+static void pages_are_watched(void)
+{
+    duo_context *const ctx = remembering_by(DUO_REMEMBER_PAGES);
+    arrays w = make_arrays();
+    float *const a = w.a;
+    w.a += 5; /* neither end is a whole page */
+    test_case("watched");
+    for (int change = 0; change < 3; change++) {
+        for (int call = 0; call < 12; call++)
+            (void)sent_by(ctx, &w, change == 0 && call < 2 ? DUO_AT_PAGEABLE : DUO_AT_REMEMBERED);
+        CHECK(is_watched(&w) == watches, "change %d", change);
+        const int64_t at = change == 0 ? 0 : change == 1 ? M * K - 1 : M * K / 2;
+        w.a[at] += 1.0f; /* the ends are compared; the middle is watched */
+        const uint64_t sent = sent_by(ctx, &w, DUO_AT_REMEMBERED);
+        CHECK(sent <= kOther + PAGE, "%ju bytes were sent", (uintmax_t)sent);
+        CHECK(!is_watched(&w), "change %d", change);
+    }
+    test_case("watched/new memory");
+    for (int call = 0; call < 10; call++) (void)sent_by(ctx, &w, DUO_AT_REMEMBERED);
+    CHECK(is_watched(&w) == watches, "not watched again");
+    by_new_pages((char *)w.a + PAGE, (const char *)w.b, 2 * PAGE);
+    (void)sent_by(ctx, &w, DUO_AT_REMEMBERED);
+    w.a = a;
+    free_arrays(&w);
+    test_context_end(ctx);
+}
+
+static int unseen_lines;
+
+static void count_unseen(void *user, const char *line)
+{
+    (void)user;
+    unseen_lines += strstr(line, "went unseen") != NULL;
+}
+
+/* A write that the system does not tell of, as of a device: after at most 64 calls it is found, and
+ * told; from then on all bytes are compared. The last test, as no pages are watched after it. */
+static void unseen_write(void)
+{
+    enum { TURNS = 64 };
+    duo_context *const ctx = remembering_by(DUO_REMEMBER_PAGES);
+    arrays w = make_arrays();
+    const char *why;
+    test_case("unseen");
+    if (!watches) {
+        test_skip("this system does not watch pages");
+        free_arrays(&w);
+        test_context_end(ctx);
+        return;
+    }
+    CHECK_STATUS(DUO_OK, duo_set_log(ctx, count_unseen, NULL));
+    for (int call = 0; call < 12; call++)
+        (void)sent_by(ctx, &w, call < 2 ? DUO_AT_PAGEABLE : DUO_AT_REMEMBERED);
+    CHECK(is_watched(&w), "not watched");
+    w.a[M * K / 3] += 1.0f;
+    CHECK(duo_written_watch(w.a, w.a_bytes / PAGE * PAGE, &why), "%s", why); /* hides it */
+    int wrong = 0;
+    const product p = whole(&w);
+    for (int call = 0; call < TURNS; call++) wrong += multiply(ctx, &p, w.c, M) != 0;
+    CHECK(wrong < TURNS, "it was never found");
+    CHECK(unseen_lines == 1, "told %d times", unseen_lines);
+    for (int call = 0; call < 12; call++) (void)sent_by(ctx, &w, DUO_AT_REMEMBERED);
+    CHECK(!is_watched(&w), "watched all the same");
+    free_arrays(&w);
     test_context_end(ctx);
 }
 
@@ -614,10 +707,17 @@ static const test_entry tests[] = {
     {"parts", parts},
     {"same_array", same_array},
     {"torture", torture},
+    {"pages_are_watched", pages_are_watched},
     {"room_is_short", room_is_short},
     {"device_fails", device_fails},
     {"forked", forked},
+    {"unseen_write", unseen_write},
     {NULL, NULL},
 };
 
-int main(int argc, char **argv) { return test_main(argc, argv, "remembered", tests); }
+int main(int argc, char **argv)
+{
+    const char *why;
+    watches = duo_written_possible(&why);
+    return test_main(argc, argv, "remembered", tests);
+}

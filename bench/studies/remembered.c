@@ -2,9 +2,10 @@
  * remembered.c - `duoblas bench remembered`: products that bring the same A again
  * (duo_set_remember).
  *
- * By turns, A staying as it is: A is sent by each product; it is kept (duo_keep); it is remembered.
- * With --random: random shapes with A and B written anew before each product, which is the worst for
- * remembering; by turns sent and remembered, and the sums of all calls are compared.
+ * By turns, A staying as it is: A is sent by each product; it is kept (duo_keep); it is remembered,
+ * and its bytes are compared, or its pages are watched.
+ * With --random: random shapes with A and B written anew before each product, which is the worst
+ * for remembering; by turns sent and remembered, and the sums of all calls are compared.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include "bench/tool/table.h"
 #include "bench/tool/tool.h"
 
-enum { SENT, KEPT, BYTES, WAYS, MOST_ROUNDS = 64 };
+enum { SENT, KEPT, BYTES, PAGES, WAYS, MOST_ROUNDS = 64 };
 
 typedef struct remembered {
     const duo_bench *bench;
@@ -27,7 +28,9 @@ typedef struct remembered {
 
 static void set_way(const remembered *r, int way)
 {
-    (void)duo_set_remember(r->context, way == BYTES ? DUO_REMEMBER_BYTES : DUO_REMEMBER_NONE);
+    (void)duo_set_remember(r->context, way == BYTES   ? DUO_REMEMBER_BYTES
+                                       : way == PAGES ? DUO_REMEMBER_PAGES
+                                                      : DUO_REMEMBER_NONE);
 }
 
 /* Seconds of a call; negative: it failed. */
@@ -43,7 +46,7 @@ static double time_once(const remembered *r, const duo_call *call)
 
 static bool time_way(const remembered *r, const duo_call *call, int way, int rounds, double *median)
 {
-    enum { BEFORE = 3 };
+    enum { BEFORE = 12 }; /* until its pages are watched */
     double seconds[MOST_ROUNDS];
     const duo_operand *const a = &call->operand[DUO_A];
     const size_t bytes = (size_t)duo_operand_bytes(a);
@@ -69,8 +72,10 @@ static void print_row(const remembered *r, const duo_call *call, bool titles, co
     duo_cell_seconds(&t, "sent_seconds", "sent", median[SENT]);
     duo_cell_seconds(&t, "kept_seconds", "kept", median[KEPT]);
     duo_cell_seconds(&t, "bytes_seconds", "bytes", median[BYTES]);
+    duo_cell_seconds(&t, "pages_seconds", "pages", median[PAGES]);
     duo_cell_number(&t, "sent_over_bytes", "sent/bytes", 10, 2, median[SENT] / median[BYTES]);
-    duo_cell_number(&t, "bytes_over_kept", "bytes/kept", 10, 2, median[BYTES] / median[KEPT]);
+    duo_cell_number(&t, "sent_over_pages", "sent/pages", 10, 2, median[SENT] / median[PAGES]);
+    duo_cell_number(&t, "pages_over_kept", "pages/kept", 10, 2, median[PAGES] / median[KEPT]);
     duo_row_end(&t);
     fflush(stdout);
 }
@@ -104,7 +109,7 @@ static bool run_rewritten(const remembered *r, const duo_problem *problem, doubl
     const duo_call call = duo_arrays_call(&r->arrays, problem);
     double seconds[WAYS] = {0.0};
     for (int round = -1; round < rounds; round++)
-        for (int way = SENT; way < WAYS; way += BYTES - SENT) {
+        for (int way = SENT; way <= BYTES; way += BYTES - SENT) {
             write_anew(&call.operand[DUO_A]);
             write_anew(&call.operand[DUO_B]);
             set_way(r, way);

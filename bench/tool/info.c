@@ -20,6 +20,7 @@
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 #include "host/machine.h"
+#include "host/written.h"
 
 static const char doc[] = "Shows the CPU and its BLAS, the GPUs and the profile in use, and warns "
                           "of what makes them slower than they could be.";
@@ -59,6 +60,9 @@ static void print_cpu(void)
     if (quota > 0) printf(" (the container's quota allows %d)", quota);
     printf("\n  vectors        %s\n", duo_lanes_current()->isa);
     printf("  last cache     %s\n", cache > 0 ? duo_text_bytes((double)cache, size) : "unknown");
+    const char *why = "";
+    const bool watches = duo_written_possible(&why);
+    printf("  watched pages  %s%s\n", watches ? "yes" : "no: ", watches ? "" : why);
 }
 
 static void print_blas(void)

@@ -14,6 +14,7 @@
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 #include "host/machine.h"
+#include "host/written.h"
 
 /* NULL and "" become null: not known. */
 static void add_text(cJSON *to, const char *key, const char *text)
@@ -51,6 +52,8 @@ static void add_cpu(cJSON *to)
     add_number(cpu, "quota_threads", duo_quota_cpus(""));
     add_text(cpu, "vectors", duo_lanes_current()->isa);
     add_number(cpu, "last_cache_bytes", (double)duo_machine_cache_bytes());
+    const char *why = "";
+    (void)cJSON_AddBoolToObject(cpu, "watches_pages", duo_written_possible(&why));
 }
 
 static void add_blas(cJSON *to)

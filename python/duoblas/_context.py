@@ -26,7 +26,7 @@ __all__ = ["Context", "Math", "Path", "Priority", "context_for", "default_contex
 Path = Literal["auto", "cpu", "gpu"]
 Math = Literal["accurate", "ieee", "tf32", "float64"]
 Priority = Literal["normal", "high"]
-Remember = Literal["none", "bytes"]
+Remember = Literal["none", "bytes", "pages"]
 
 _AWAITED = 128  # results that are remembered; the library itself waits for the oldest of 64
 
@@ -51,7 +51,8 @@ class Context(Locked, Unique):
     adapt         learn from the calls where the predictions are off.
     priority      "normal" or "high", of its work on the device.
     remember      "bytes": a matrix in plain host memory is not sent again while its bytes stay the
-                  same; "none": each product sends it.
+                  same; "pages": nor read, while the system says that nobody wrote to it;
+                  "none": each product sends it.
 
     Arguments that are not given are as in the environment (DUOBLAS_PATH and others).
     """

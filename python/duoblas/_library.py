@@ -22,7 +22,7 @@ TRANSPOSE = {False: 111, True: 112}
 PATHS = {"auto": 0, "cpu": 1, "gpu": 2}
 MATHS = {"accurate": 0, "ieee": 1, "tf32": 2, "float64": 3}
 PRIORITIES = {"normal": 0, "high": 1}
-REMEMBER = {"none": 0, "bytes": 1}
+REMEMBER = {"none": 0, "bytes": 1, "pages": 2}
 SIDES = ("cpu", "gpu")
 RESIDENCES = ("unused", "pageable", "pinned", "kept", "stale", "device", "remembered")
 

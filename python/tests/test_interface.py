@@ -55,6 +55,7 @@ CONSTANTS = {
     "DUO_PRIORITY_HIGH": _library.PRIORITIES["high"],
     "DUO_REMEMBER_NONE": _library.REMEMBER["none"],
     "DUO_REMEMBER_BYTES": _library.REMEMBER["bytes"],
+    "DUO_REMEMBER_PAGES": _library.REMEMBER["pages"],
     "DUO_SIDE_CPU": _library.SIDES.index("cpu"), "DUO_SIDE_GPU": _library.SIDES.index("gpu"),
     "DUO_AT_UNUSED": _library.RESIDENCES.index("unused"),
     "DUO_AT_PAGEABLE": _library.RESIDENCES.index("pageable"),

@@ -118,7 +118,9 @@ duo_status duo_set_remember(duo_context *given, duo_remember remember)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    if (remember != DUO_REMEMBER_NONE && remember != DUO_REMEMBER_BYTES) return DUO_ERR_ENUM;
+    if (remember != DUO_REMEMBER_NONE && remember != DUO_REMEMBER_BYTES &&
+        remember != DUO_REMEMBER_PAGES)
+        return DUO_ERR_ENUM;
     ctx->resources.remember = remember;
     return DUO_OK;
 }

@@ -60,7 +60,7 @@ void duo_region_drop_copy(duo_region *region)
 void duo_region_forget_copy(duo_region *region)
 {
     region->device_stale = (duo_range){0, duo_region_bytes(region)};
-    region->tagged = false;
+    region->tagged = region->watched = false;
     region->same = 0;
     if (region->pending > 0 || region->device_copy == NULL) return;
     duo_region_settle(region);

@@ -98,6 +98,9 @@ struct duo_region {
     int same;         /* checks in a row that found no change, since all of it was sent */
     int rests;        /* times that it is still to be sent without a copy */
     int rested;       /* and how often the last time */
+    bool watched;     /* its pages are watched: what has been written is known (host/written.h) */
+    bool unwatched;   /* they cannot be */
+    unsigned turn;    /* of the blocks that are compared all the same */
     uint64_t checked; /* the last call that checked all of it */
     bool tagged;      /* `tag` is of the device copy as it is */
     duo_tag *tag;     /* of each block, from the page on in which the array begins; or NULL */

@@ -3,19 +3,27 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "data/coherence.h"
 #include "data/room.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 #include "host/team.h"
+#include "host/written.h"
 
 size_t duo_remembered_least = (size_t)1 << 20;
 
-/* Checks in a row that find no change, after which an array counts as one that rarely changes. */
-enum { OFTEN_SAME = 4 };
+/* Checks in a row that find no change, after which an array counts as one that rarely changes, and
+ * its pages may be watched: a write to a watched page takes as long as sending 12 pages. */
+enum { OFTEN_SAME = 8 };
+
+/* Of an array whose pages are watched, each check reads one block of so many, another one each
+ * time: a writer that is not seen is found out. */
+enum { TURNS = 64 };
 
 /* Rests are even: a factor that is used twice between two changes is then sent to its copy by the
  * first use again. */
@@ -72,11 +80,11 @@ static bool current(const duo_region *region, const duo_operand *o, int device)
            !duo_range_meets(region->device_stale, part.from, part.to);
 }
 
-static void remember(duo_operand *o)
+static void remember(duo_operand *o, bool watched)
 {
     o->residence = DUO_AT_REMEMBERED;
     o->on_device = true;
-    o->check_bytes = duo_operand_bytes(o);
+    o->check_bytes = duo_operand_bytes(o) / (watched ? TURNS : 1);
 }
 
 static void find(const duo_resources *res, uint64_t number, duo_operand *o)
@@ -89,7 +97,7 @@ static void find(const duo_resources *res, uint64_t number, duo_operand *o)
         return;
     }
     duo_region_use(region, number);
-    remember(o);
+    remember(o, region->watched && res->remember == DUO_REMEMBER_PAGES);
 }
 
 /* A call is about to write to an array: it is not seen any more. The copy stays until it is found
@@ -179,7 +187,7 @@ static bool hope(const duo_resources *res, uint64_t number, duo_operand *o)
     if (region == NULL) return false;
     duo_region_use(region, number);
     if (!comes_again(region)) return false;
-    remember(o);
+    remember(o, false);
     return true;
 }
 
@@ -341,11 +349,15 @@ static duo_outcome send_differing(duo_resources *res, duo_region *region, const 
     return DUO_OK;
 }
 
-/* Compares the operand's blocks with the tags of the copy. */
-static duo_outcome compare(duo_resources *res, duo_region *region, const duo_operand *o)
+/* Are there whole pages between its columns? */
+static bool far_columns(const duo_operand *o)
 {
     const int64_t gap = (o->ld - o->rows) * (int64_t)sizeof(float);
-    const bool far = o->columns > 1 && gap >= DUO_TAG_BLOCK;
+    return o->columns > 1 && gap >= DUO_TAG_BLOCK;
+}
+
+static check check_of(const duo_region *region, const duo_operand *o)
+{
     const size_t blocks = duo_region_blocks(region);
     check c = {.region = region, .key = duo_tags_key(), .operand = o};
     c.first = o->low / DUO_TAG_BLOCK - page_of(region);
@@ -353,6 +365,14 @@ static duo_outcome compare(duo_resources *res, duo_region *region, const duo_ope
     c.most = c.blocks / 4;
     c.differs = (unsigned char *)(region->tag + blocks);
     memset(c.differs, 0, blocks);
+    return c;
+}
+
+/* Compares the operand's blocks with the tags of the copy. */
+static duo_outcome compare(duo_resources *res, duo_region *region, const duo_operand *o)
+{
+    const bool far = far_columns(o);
+    check c = check_of(region, o);
     if (!far && rewritten(&c)) return DUO_DECLINED;
     const int64_t pieces = ((int64_t)c.blocks + BLOCKS_IN_PIECE - 1) / BLOCKS_IN_PIECE;
     duo_team_run(far ? look_at_column : look_at_piece, &c, far ? o->columns : pieces,
@@ -361,13 +381,133 @@ static duo_outcome compare(duo_resources *res, duo_region *region, const duo_ope
     return c.count > 0 ? send_differing(res, region, &c) : DUO_OK;
 }
 
+/* ---- Watched pages ---- */
+
+/* Did a writer go unseen? Then no pages are watched any more. */
+static _Atomic bool unseen;
+
+/* The whole pages of [low, high). */
+static duo_range whole_pages(uintptr_t low, uintptr_t high)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    return (duo_range){(low + page - 1) / page * page, high / page * page};
+}
+
+typedef struct watching {
+    duo_range pages; /* addresses */
+    _Atomic bool written;
+} watching;
+
+enum { PAGES_IN_PIECE = 16 << 20 }; /* bytes */
+
+static void look_at_pages(void *job, int64_t piece)
+{
+    watching *const w = job;
+    const size_t from = w->pages.from + (size_t)piece * PAGES_IN_PIECE;
+    const size_t left = w->pages.to - from;
+    if (atomic_load_explicit(&w->written, memory_order_relaxed)) return;
+    if (duo_written_since((const void *)from, left < PAGES_IN_PIECE ? left : PAGES_IN_PIECE))
+        w->written = true;
+}
+
+static bool any_written(duo_range pages, int threads)
+{
+    watching w = {.pages = pages};
+    if (duo_range_empty(pages)) return false;
+    const size_t bytes = pages.to - pages.from;
+    duo_team_run(look_at_pages, &w, (int64_t)((bytes + PAGES_IN_PIECE - 1) / PAGES_IN_PIECE),
+                 threads);
+    return w.written;
+}
+
+static void look_in_turn(void *job, int64_t piece)
+{
+    check *const c = job;
+    const size_t first = c->first + (size_t)piece * TURNS, end = c->first + c->blocks;
+    for (size_t b = first; b < end && b < first + (size_t)BLOCKS_IN_PIECE * TURNS; b += TURNS)
+        look(c, b, b + 1);
+}
+
+/* Nobody has written to the watched pages of the part, as it seems: are the blocks at its ends the
+ * same, which are not whole pages, and those whose turn it is? */
+static bool others_same(duo_resources *res, duo_region *region, const duo_operand *o,
+                        duo_range pages)
+{
+    check c = check_of(region, o);
+    const size_t end = c.first + c.blocks;
+    const size_t first_page =
+        duo_range_empty(pages) ? end : pages.from / DUO_TAG_BLOCK - page_of(region);
+    const size_t last_page =
+        duo_range_empty(pages) ? end : pages.to / DUO_TAG_BLOCK - page_of(region);
+    look(&c, c.first, first_page);
+    look(&c, last_page, end);
+    if (c.count > 0) return false;
+    if (far_columns(o) || duo_range_empty(pages)) return true;
+    c.first = first_page + region->turn++ % TURNS;
+    if (c.first >= last_page) return true;
+    c.blocks = last_page - c.first;
+    const size_t in_turn = (c.blocks + TURNS - 1) / TURNS;
+    duo_team_run(look_in_turn, &c, (int64_t)((in_turn + BLOCKS_IN_PIECE - 1) / BLOCKS_IN_PIECE),
+                 duo_resources_threads(res));
+    if (c.count == 0) return true;
+    if (!any_written(pages, 1)) {
+        unseen = true;
+        duo_report_event(&res->report, "remembered arrays: a write went unseen; from now on all of "
+                                       "their bytes are compared");
+    }
+    return false;
+}
+
+static bool watched_same(duo_resources *res, duo_region *region, const duo_operand *o)
+{
+    if (!region->watched || unseen || res->remember != DUO_REMEMBER_PAGES) return false;
+    const duo_range pages = whole_pages(o->low, o->high);
+    if (!any_written(pages, duo_resources_threads(res)) && others_same(res, region, o, pages))
+        return true;
+    region->watched = false;
+    region->same = 0;
+    return false;
+}
+
+/* Has the driver pinned a page of it? The device could write there unseen. */
+static bool any_pinned(duo_range pages)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t at = pages.from; at < pages.to; at += page) {
+        duo_memory memory;
+        const void *const last = (const void *)(at + page - 1);
+        if (duo_backend_current()->classify(last, &memory) != DUO_OK || memory != DUO_MEMORY_HOST)
+            return true;
+    }
+    return false;
+}
+
+/* Watches the pages of an array that was the same often. They are compared once more, in case they
+ * were written before. */
+static void watch(duo_resources *res, duo_region *region, const duo_operand *o)
+{
+    const char *why = "the driver has pinned a part of it";
+    const duo_range pages = whole_pages(region->low, region->high);
+    char text[160];
+    if (region->watched || region->unwatched || unseen || duo_range_empty(pages)) return;
+    if (region->low != o->low || region->high != o->high) return;
+    const bool there =
+        duo_written_watch((void *)pages.from, pages.to - pages.from, &why) && !any_pinned(pages);
+    region->unwatched = !there;
+    region->watched = there && compare(res, region, o) == DUO_OK && region->tagged;
+    if (there) return;
+    (void)snprintf(text, sizeof text, "the array at %p is not watched: %s", (void *)region->low,
+                   why);
+    duo_report_event(&res->report, text);
+}
+
 /* All of it has changed. If it was the same at least once since it was sent, it is sent to its copy
  * again; else it has to wait. The copy's memory stays: freeing it would wait for the device. */
 static void changed(duo_region *region)
 {
     const bool useful = region->same > 0;
     region->device_stale = (duo_range){0, duo_region_bytes(region)};
-    region->tagged = false;
+    region->tagged = region->watched = false;
     region->same = 0;
     if (useful) return;
     region->rested = region->rested == 0             ? LEAST_REST
@@ -381,16 +521,21 @@ static bool check_operand(duo_resources *res, const duo_operand *o, uint64_t num
     duo_region *const region = array_around(o->low, o->high);
     if (region == NULL || !current(region, o, res->device)) return false;
     if (region->checked == number) return true;
-    duo_outcome outcome = duo_coherence_claim_write(res, region);
-    if (outcome == DUO_OK && !region->tagged) outcome = make_tags(res, region);
-    if (outcome == DUO_OK) outcome = compare(res, region, o);
+    duo_outcome outcome = DUO_OK;
+    if (!watched_same(res, region, o)) {
+        outcome = duo_coherence_claim_write(res, region);
+        if (outcome == DUO_OK && !region->tagged) outcome = make_tags(res, region);
+        if (outcome == DUO_OK) outcome = compare(res, region, o);
+    }
     if (outcome != DUO_OK) {
         changed(region);
         return false;
     }
     if (region->low == o->low && region->high == o->high) region->checked = number;
     if (region->same < OFTEN_SAME) region->same++;
-    if (region->same == OFTEN_SAME) region->rested = 0;
+    if (region->same < OFTEN_SAME) return true;
+    region->rested = 0;
+    if (res->remember == DUO_REMEMBER_PAGES) watch(res, region, o);
     return true;
 }
 
@@ -458,7 +603,7 @@ static void begin(duo_resources *res, uint64_t number, const duo_operand *o, duo
     if (duo_coherence_claim_write(res, region) != DUO_OK) return;
     const duo_range all = {0, duo_region_bytes(region)};
     region->device_stale = all;
-    region->tagged = false;
+    region->tagged = region->watched = false;
     region->same = 0;
     region->credit_seconds = 0.0;
     local->fills = region;

@@ -122,7 +122,7 @@ static void read_all(void)
     environment.check = choice("DUOBLAS_CHECK", levels, 2, 0) == 1;
     environment.adapt = choice("DUOBLAS_ADAPT", levels, 2, 0) == 1;
     environment.remember =
-        (duo_remember)choice("DUOBLAS_REMEMBER", remembering, 2, DUO_REMEMBER_NONE);
+        (duo_remember)choice("DUOBLAS_REMEMBER", remembering, 3, DUO_REMEMBER_NONE);
     const int rank = local_rank();
     const int device = (int)number("DUOBLAS_DEVICE", "", 1023, -1.0);
     environment.device_by_rank = device < 0 && rank >= 0;

@@ -132,8 +132,8 @@ static void set_anything(actor *a, context *c)
         return;
     case 4:
         settle(a,
-               CALL(a, duo_set_remember(c->ctx, (duo_remember)(value % 2)),
-                    "context %d: remember %d", number, value % 2),
+               CALL(a, duo_set_remember(c->ctx, (duo_remember)(value % 3)),
+                    "context %d: remember %d", number, value % 3),
                0, "set_remember");
         return;
     case 5:
