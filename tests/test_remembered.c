@@ -282,6 +282,23 @@ static void is_used_twice(void)
     test_context_end(ctx);
 }
 
+/* Of two factors that came before one has changed: the other one stays. */
+static void one_of_two_changes(void)
+{
+    duo_context *const ctx = remembering();
+    arrays w = make_arrays();
+    test_case("one of two");
+    for (int call = 0; call < 12; call++) {
+        const product p = {false, false, M, M, K, w.a, M, w.b, K};
+        if (call > 3) fill(w.b, K * M, &w.seed);
+        CHECK(multiply(ctx, &p, w.c, M) == 0, "wrong elements");
+        CHECK(residence_of(ctx, 0) == (call < 2 ? DUO_AT_PAGEABLE : DUO_AT_REMEMBERED), "call %d",
+              call);
+    }
+    free_arrays(&w);
+    test_context_end(ctx);
+}
+
 /* An array that is rewritten before each use is let pass, longer and longer. */
 static void is_rewritten(void)
 {
@@ -702,6 +719,7 @@ static const test_entry tests[] = {
     {"tags_of_device", tags_of_device},
     {"is_sent_twice", is_sent_twice},
     {"is_used_twice", is_used_twice},
+    {"one_of_two_changes", one_of_two_changes},
     {"is_rewritten", is_rewritten},
     {"results_are_forgotten", results_are_forgotten},
     {"parts", parts},

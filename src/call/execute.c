@@ -49,7 +49,7 @@ static duo_status locate(duo_execution *e)
 }
 
 /* The call is about to run on the GPU: have its remembered factors still the same bytes? If not, it
- * is located again, and decided again without them. */
+ * is located and decided again, without the ones that have changed. */
 static duo_status check_remembered(duo_execution *e, bool *again)
 {
     bool any = false;
@@ -58,6 +58,7 @@ static duo_status check_remembered(duo_execution *e, bool *again)
     *again = any && !duo_remembered_check(&e->ctx->resources, e->call);
     if (!*again) return DUO_OK;
     const duo_status status = locate(e);
+    duo_remembered_find(&e->ctx->resources, e->call);
     duo_decide_again(e);
     e->offered = false;
     e->adapt.expected = -1; /* the check is in the call's time, and not in the prediction */
