@@ -42,6 +42,15 @@ static bool plain_factor(const duo_operand *o)
            o->residence == DUO_AT_PAGEABLE;
 }
 
+static void tell(const duo_resources *res, const duo_region *region, const char *what,
+                 const char *why)
+{
+    char text[240];
+    (void)snprintf(text, sizeof text, "the array at %p (%zu bytes), which comes again, %s%s",
+                   (void *)region->low, duo_region_bytes(region), what, why);
+    duo_report_event(&res->report, text);
+}
+
 static bool without_gaps(const duo_operand *o) { return o->columns == 1 || o->ld == o->rows; }
 
 /* The remembered array that holds all of [low, high), or NULL. */
@@ -488,17 +497,13 @@ static void watch(duo_resources *res, duo_region *region, const duo_operand *o)
 {
     const char *why = "the driver has pinned a part of it";
     const duo_range pages = whole_pages(region->low, region->high);
-    char text[160];
     if (region->watched || region->unwatched || unseen || duo_range_empty(pages)) return;
     if (region->low != o->low || region->high != o->high) return;
     const bool there =
         duo_written_watch((void *)pages.from, pages.to - pages.from, &why) && !any_pinned(pages);
     region->unwatched = !there;
     region->watched = there && compare(res, region, o) == DUO_OK && region->tagged;
-    if (there) return;
-    (void)snprintf(text, sizeof text, "the array at %p is not watched: %s", (void *)region->low,
-                   why);
-    duo_report_event(&res->report, text);
+    tell(res, region, there ? "has watched pages" : "is not watched: ", there ? "" : why);
 }
 
 /* All of it has changed. If it was the same at least once since it was sent, it is sent to its copy
@@ -587,6 +592,7 @@ static duo_status make_copy(duo_resources *res, duo_region *region)
     if (status == DUO_OK)
         status = duo_upload_bytes(res, key_there(region), key, DUO_TAG_KEY_BYTES, false);
     if (status != DUO_OK) duo_region_forget_copy(region);
+    if (status == DUO_OK) tell(res, region, "has a copy on the GPU", "");
     return status;
 }
 
