@@ -20,6 +20,7 @@ enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* exit statuses, as in shells */
 
 typedef struct request {
     const char *summary;
+    int remember; /* duo_remember; -1: as in the environment */
     bool no_summary;
     char **program;
 } request;
@@ -29,6 +30,9 @@ static const duo_option options[] = {
      "Append the summary to FILE instead of stderr"},
     {"no-summary", 'n', NULL, 0, duo_parse_flag, offsetof(request, no_summary), 0, 0,
      "Only preload"},
+    {"remember", 'r', "0|bytes|pages", 0, duo_parse_choice, offsetof(request, remember), 0, 0,
+     "Send a matrix that comes again each time, compare its bytes, or watch its pages (default: "
+     "DUOBLAS_REMEMBER, else bytes)"},
     {.name = NULL},
 };
 
@@ -136,6 +140,7 @@ static bool preload(char *library)
 /* Runs the program in this process. Returns only if it failed: the exit status. */
 static int run(const request *r)
 {
+    static const char *const ways[] = {"0", "bytes", "pages"};
     char library[PATH_MAX];
     if (!find_library(library)) {
         fprintf(stderr, "duoblas: " DUO_DROP_IN " is not where this tool expects it\n");
@@ -150,6 +155,8 @@ static int run(const request *r)
                 strerror(errno));
         return CANNOT_RUN;
     }
+    if (r->remember >= 0 && setenv("DUOBLAS_REMEMBER", ways[r->remember], 1) != 0)
+        return DUO_EXIT_FAILURE;
     if (!preload(library)) return DUO_EXIT_FAILURE;
     if (r->summary != NULL && is_static(r->program[0]))
         fprintf(stderr, "duoblas: no BLAS call of %s will reach DuoBLAS: it is linked statically\n",
@@ -162,7 +169,7 @@ static int run(const request *r)
 
 int duo_tool_run(int argc, char **argv)
 {
-    request r = {.summary = "stderr"};
+    request r = {.summary = "stderr", .remember = -1};
     duo_arguments arguments = {
         .words = "[--] PROGRAM [ARG...]",
         .doc = "Run a program with DuoBLAS as its sgemm, sdot, sasum and ssum.\v"

@@ -26,6 +26,7 @@ typedef struct tally {
     double seconds[PLACES];
     double bytes;               /* of all operands */
     double sent_bytes;          /* sent to the device and back */
+    double same_bytes;          /* not sent, as they were there from an earlier call */
     double expected_seconds[2]; /* by duo_side: predicted for all calls, if all ran on it */
     double chosen_seconds;      /* predicted for all calls on the sides where they ran */
     double profile_seconds;     /* the same only by the profile, without learning */
@@ -112,12 +113,16 @@ static void print_calls(FILE *file)
         }
         all.calls[NOWHERE] += t->calls[NOWHERE];
         all.bytes += t->bytes;
+        all.same_bytes += t->same_bytes;
         all.chosen_seconds += t->chosen_seconds;
         all.profile_seconds += t->profile_seconds;
     }
     if (all.calls[DUO_SIDE_CPU] + all.calls[DUO_SIDE_GPU] > 0) {
         print_other_setting(file, DUO_SIDE_CPU, &all);
         print_other_setting(file, DUO_SIDE_GPU, &all);
+        if (all.same_bytes > 0.0)
+            fprintf(file, "  not sent again, as they were the same: %.1f MB\n",
+                    all.same_bytes * 1e-6);
         print_learned(file, &all);
     }
     if (hardly_any(&all))
@@ -262,8 +267,10 @@ void duo_blas_summary_add(double started, const double bytes[3])
         t->chosen_seconds += d.predicted_seconds;
         t->profile_seconds += d.profile_seconds;
         if (d.side == DUO_SIDE_GPU)
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < 3; i++) {
                 if (on_host(d.residence[i])) t->sent_bytes += bytes[i];
+                if (d.residence[i] == DUO_AT_REMEMBERED) t->same_bytes += bytes[i];
+            }
     }
     pthread_mutex_unlock(&lock);
 }

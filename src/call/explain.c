@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "call/route.h"
+#include "choice/transfer_cost.h"
 #include "choice/select.h"
 #include "cpu/blas_library.h"
 
@@ -197,6 +198,19 @@ static void put_credit(text_line *l, const duo_last *last, const duo_decision *d
         put(l, "; that a kept array is sent again pays by now");
 }
 
+/* Adds which factors were sent before, and what it takes to see that they are the same. */
+static void put_remembered(text_line *l, const duo_last *last, const duo_decision *d)
+{
+    static const char *const names[2][2] = {{"A", "B"}, {"B", "A"}};
+    for (int i = DUO_A; i <= DUO_B && last->call.operation == DUO_SGEMM; i++) {
+        const duo_operand *const o = &last->call.operand[i];
+        if (o->residence != DUO_AT_REMEMBERED || d->side == DUO_SIDE_CPU) continue;
+        put(l, "; %s was sent before, and seeing that it is the same takes ",
+            names[last->call.swapped][i]);
+        put_seconds(l, duo_check_seconds(o, &last->conditions));
+    }
+}
+
 static void put_correction(text_line *l, const duo_decision *d)
 {
     if (!(fabs(d->profile_seconds - d->predicted_seconds) > 0.01 * d->profile_seconds)) return;
@@ -226,6 +240,7 @@ static void put_reason(text_line *l, const duo_last *last, const char *no_gpu,
         if (last->choice[i].declined)
             put(l, "; %s could not go on", last->choice[i].algorithm->name);
     put_credit(l, last, d);
+    put_remembered(l, last, d);
     put_correction(l, d);
 }
 

@@ -95,8 +95,7 @@ double duo_link_seconds(const duo_operand *o, const duo_conditions *conditions, 
     return (p->copy_seconds + moved) * duo_link_ratio(conditions, to_device, pinned);
 }
 
-/* Seconds of the team to check that a remembered operand has the same bytes. */
-static double check_seconds(const duo_operand *o, const duo_conditions *conditions)
+double duo_check_seconds(const duo_operand *o, const duo_conditions *conditions)
 {
     return o->check_bytes > 0.0 ? o->check_bytes / cpu_rate(conditions) : 0.0;
 }
@@ -115,7 +114,7 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_condi
                     seconds -= fmin(o->credit_seconds, duo_link_seconds(o, conditions, true));
                 continue;
             }
-            seconds += check_seconds(o, conditions);
+            seconds += duo_check_seconds(o, conditions);
             if (o->read && !o->on_device)
                 seconds += fmax(0.0, duo_link_seconds(o, conditions, true) - o->credit_seconds);
             if (o->written && o->residence != DUO_AT_DEVICE && !kept) {

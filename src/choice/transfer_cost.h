@@ -19,4 +19,7 @@ double duo_link_seconds(const duo_operand *o, const duo_conditions *conditions, 
  * one stage is not overlapped; it takes as long as copying this many more bytes. */
 double duo_bytes_not_overlapped(double bytes);
 
+/* Seconds of the team to check that a remembered operand has the same bytes. */
+double duo_check_seconds(const duo_operand *o, const duo_conditions *conditions);
+
 #endif

@@ -114,9 +114,8 @@ static void read_all(void)
                                          [DUO_MATH_TF32] = "tf32",
                                          [DUO_MATH_FLOAT64] = "float64"};
     static const char *const levels[3] = {"0", "1", "2"};
-    static const char *const remembering[3] = {[DUO_REMEMBER_NONE] = "0",
-                                               [DUO_REMEMBER_BYTES] = "bytes",
-                                               [DUO_REMEMBER_PAGES] = "pages"};
+    static const char *const remembering[3] = {
+        [DUO_REMEMBER_NONE] = "0", [DUO_REMEMBER_BYTES] = "bytes", [DUO_REMEMBER_PAGES] = "pages"};
     environment.path = (duo_path)choice("DUOBLAS_PATH", paths, 3, DUO_PATH_AUTO);
     environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
     environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
