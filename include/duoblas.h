@@ -82,6 +82,8 @@
  *                                             array: see Residency
  *   DUOBLAS_ADAPT          0 | 1              1: new contexts learn from their calls: see
  *                                             duo_set_adapt
+ *   DUOBLAS_OPEN           first | background whether the first calls wait until the GPU is open: see
+ *                                             duo_set_open
  *   DUOBLAS_REMEMBER       0 | bytes | pages  new contexts do not send a factor again while it
  *                                             stays the same: see duo_set_remember
  *   DUOBLAS_SUMMARY        stderr | FILE      only libduoblas-blas.so: write there, at exit, how
@@ -319,6 +321,27 @@ DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
  * Since      1.0
  */
 DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
+
+/* Whether a call waits until the GPU is open: see duo_set_open. */
+typedef enum duo_open { DUO_OPEN_FIRST, DUO_OPEN_BACKGROUND } duo_open;
+
+/**
+ * duo_set_open - whether a call waits until the GPU is open.
+ *
+ *   open      DUO_OPEN_FIRST        the first call that is faster on the GPU opens it, which takes
+ *                                   some tenths of a second, and is done there.
+ *             DUO_OPEN_BACKGROUND   it is done on the CPU. When the calls of the process have lost a
+ *                                   sixteenth of the time that opening takes, by the profile, a
+ *                                   thread opens the GPU while calls go on on the CPU.
+ *             Default: DUOBLAS_OPEN, else DUO_OPEN_FIRST; in the drop-in DUO_OPEN_BACKGROUND.
+ *
+ * On the path auto alone, and not for calls on device memory, captured calls, duo_warm_up and the
+ * functions that give device memory: they wait. A process that ends while the thread is at work
+ * waits for it. Where no thread can be made, the call opens the GPU.
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 1.0
+ */
+DUO_API duo_status duo_set_open(duo_context *ctx, duo_open open);
 
 /* Whether factors in plain host memory are remembered on the GPU: see duo_set_remember. */
 typedef enum duo_remember {

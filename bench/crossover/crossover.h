@@ -104,6 +104,7 @@ typedef struct duo_crossover {
     const char *why; /* if there is no GPU: the reason */
     char cpu[96], gpu_name[96], driver[32];
     duo_device_info device_info;
+    double open_seconds; /* to open the driver and the device; 0: they were open */
     char cpu_blas[384];
     const duo_profile *assumed; /* without a GPU: the profile that predicts it */
     duo_context *context;

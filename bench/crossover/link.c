@@ -27,6 +27,7 @@ static void begin(duo_profile *profile)
     profile->copy_seconds = from->copy_seconds;
     profile->round_trip_seconds = from->round_trip_seconds;
     profile->query_seconds = from->query_seconds;
+    profile->open_seconds = from->open_seconds;
 }
 
 typedef struct transfer {
@@ -124,4 +125,5 @@ void duo_crossover_link(const duo_crossover *x, duo_profile *profile)
     begin(profile);
     measure_rates(x, profile);
     measure_fixed_costs(x, profile);
+    if (x->open_seconds > 0.0) profile->open_seconds = x->open_seconds;
 }

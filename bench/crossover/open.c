@@ -39,6 +39,8 @@ static size_t scaled(size_t floats, double share)
 static void open_gpu(duo_crossover *x, size_t input, size_t output)
 {
     const char *why;
+    const bool first = !duo_devices_looked();
+    const double begin = duo_now_seconds();
     x->device = duo_environment_get()->device;
     x->gpu = duo_devices(&why) > 0;
     x->why = why;
@@ -46,8 +48,9 @@ static void open_gpu(duo_crossover *x, size_t input, size_t output)
     x->device_info.size = sizeof x->device_info;
     x->gpu = duo_device_describe(x->device, &x->device_info) == DUO_OK &&
              duo_set_device(x->context, x->device) == DUO_OK &&
-             duo_set_path(x->context, DUO_PATH_GPU) == DUO_OK &&
-             duo_warm_up(x->context) == DUO_OK &&
+             duo_set_path(x->context, DUO_PATH_GPU) == DUO_OK && duo_warm_up(x->context) == DUO_OK;
+    if (x->gpu && first) x->open_seconds = duo_now_seconds() - begin;
+    x->gpu = x->gpu &&
              duo_backend_current()->open(x->device, NULL, DUO_PRIORITY_NORMAL, &x->queue) == DUO_OK;
     const duo_stock *const host = &x->stock[DUO_PLACE_PAGEABLE];
     x->gpu = x->gpu && duo_stock_open(&x->stock[DUO_PLACE_PINNED], x->context, DUO_PLACE_PINNED,

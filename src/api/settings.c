@@ -114,6 +114,15 @@ duo_status duo_set_adapt(duo_context *given, int on)
     return DUO_OK;
 }
 
+duo_status duo_set_open(duo_context *given, duo_open open)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (open != DUO_OPEN_FIRST && open != DUO_OPEN_BACKGROUND) return DUO_ERR_ENUM;
+    ctx->policy.open = open;
+    return DUO_OK;
+}
+
 duo_status duo_set_remember(duo_context *given, duo_remember remember)
 {
     duo_context *const ctx = duo_context_of(given);

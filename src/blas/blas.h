@@ -54,6 +54,9 @@ float duo_blas_reduce(duo_blas_reduction operation, int64_t n, const float *x, i
 
 /* ---- The program's own BLAS: program.c ---- */
 
+/* Sets what the drop-in does by default, once for each thread. */
+void duo_blas_set_defaults(void);
+
 /* Tells duo_sgemm which sgemm this caller would have called without the drop-in. */
 void duo_blas_tell_program(const duo_blas_gemm *g);
 

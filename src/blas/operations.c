@@ -78,6 +78,7 @@ static void end(const duo_blas_gemm *g, duo_status status, double started, int64
 static double begin(const duo_blas_gemm *g)
 {
     const double started = duo_blas_summary_wanted() ? duo_blas_clock() : 0.0;
+    duo_blas_set_defaults();
     duo_blas_tell_program(g);
     return started;
 }
@@ -124,6 +125,7 @@ float duo_blas_reduce(duo_blas_reduction operation, int64_t n, const float *x, i
     const bool summary = duo_blas_summary_wanted();
     const double started = summary ? duo_blas_clock() : 0.0;
     float result = 0.0f;
+    duo_blas_set_defaults();
     const duo_status status = operation == DUO_BLAS_SDOT
                                   ? duo_sdot(NULL, n, x, incx, y, incy, &result)
                               : operation == DUO_BLAS_SASUM ? duo_sasum(NULL, n, x, incx, &result)

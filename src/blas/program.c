@@ -107,22 +107,27 @@ static const object *object_of(uintptr_t caller)
     return o != NULL ? o : add(caller);
 }
 
-/* An unmodified program cannot say which matrices it brings again: so they are remembered, unless
- * the environment says otherwise. It costs hardly anything where none comes again. */
-static void remember(void)
+static bool is_set(const char *variable)
 {
-    const char *const asked = secure_getenv("DUOBLAS_REMEMBER");
-    if (asked == NULL || *asked == '\0') (void)duo_set_remember(NULL, DUO_REMEMBER_BYTES);
+    const char *const value = secure_getenv(variable);
+    return value != NULL && *value != '\0';
+}
+
+/* An unmodified program cannot say which matrices it brings again, so they are remembered; nor when
+ * it has time to open the GPU, so that happens in the background. Unless the environment says
+ * otherwise. */
+void duo_blas_set_defaults(void)
+{
+    static __thread bool set;
+    if (__builtin_expect(set, 1)) return;
+    set = true;
+    if (!is_set("DUOBLAS_REMEMBER")) (void)duo_set_remember(NULL, DUO_REMEMBER_BYTES);
+    if (!is_set("DUOBLAS_OPEN")) (void)duo_set_open(NULL, DUO_OPEN_BACKGROUND);
 }
 
 void duo_blas_tell_program(const duo_blas_gemm *g)
 {
     static __thread plain_function told;
-    static __thread bool remembers;
-    if (__builtin_expect(!remembers, 0)) {
-        remembers = true;
-        remember();
-    }
     const object *const o = object_of((uintptr_t)g->caller);
     const plain_function sgemm = o != NULL ? o->sgemm[g->scipy][g->wide] : NULL;
     if (__builtin_expect(sgemm == told, 1)) return;

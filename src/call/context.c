@@ -50,6 +50,7 @@ static void set_default_policy(duo_context *ctx)
     ctx->policy.path = environment->path;
     ctx->policy.math = environment->math;
     ctx->policy.adapt = environment->adapt;
+    ctx->policy.open = environment->open;
     ctx->resources.remember = environment->remember;
     ctx->resources.report.verbose = environment->verbose;
     set_default_device(&ctx->resources);

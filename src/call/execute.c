@@ -8,11 +8,13 @@
 #define _GNU_SOURCE
 #include "call/execute.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "call/captured.h"
 #include "call/decide.h"
 #include "call/explain.h"
+#include "call/opening.h"
 #include "call/rest.h"
 #include "call/route.h"
 #include "data/locate.h"
@@ -107,6 +109,23 @@ static duo_outcome none_left(duo_execution *e)
     return e->conditions.recorded ? duo_captured_refuse(&e->ctx->resources) : DUO_ERR_MEMORY;
 }
 
+/* Does the call run on the CPU, as the GPU is not open and is not to be waited for? */
+static bool put_off(const duo_execution *e, const duo_choice *gpu)
+{
+    double least = (double)INFINITY;
+    if (e->ctx->policy.open != DUO_OPEN_BACKGROUND || !e->conditions.gpu_unseen ||
+        e->conditions.path != DUO_PATH_AUTO || e->conditions.recorded)
+        return false;
+    for (int i = 0; i < e->count; i++) {
+        const duo_choice *const c = &e->choice[i];
+        if (c->algorithm->side == DUO_SIDE_CPU && c->accepts && !c->declined)
+            least = fmin(least, c->seconds);
+    }
+    return isfinite(least) &&
+           duo_opening_put_off(least - gpu->seconds, e->conditions.profile->open_seconds,
+                               e->ctx->resources.device);
+}
+
 static duo_outcome run(duo_execution *e)
 {
     for (;;) {
@@ -114,6 +133,10 @@ static duo_outcome run(duo_execution *e)
         if (i < 0) return none_left(e);
         duo_choice *const choice = &e->choice[i];
         const bool gpu = choice->algorithm->side == DUO_SIDE_GPU;
+        if (gpu && put_off(e, choice)) {
+            duo_decide_without_gpu(e);
+            continue;
+        }
         if (gpu && !e->conditions.recorded && duo_context_open(e->ctx) != DUO_OK) {
             duo_decide_without_gpu(e);
             continue;

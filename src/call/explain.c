@@ -172,6 +172,9 @@ static void put_other_side(text_line *l, const duo_last *last, const char *no_gp
         put(l, "; the path allows the %s alone", names[d->side]);
     else if (other >= 0)
         put_other(l, d, other);
+    else if (side == DUO_SIDE_GPU && !last->conditions.gpu && last->conditions.gpu_unseen &&
+             *no_gpu == '\0')
+        put(l, "; the GPU is not open yet");
     else if (side == DUO_SIDE_GPU && !last->conditions.gpu)
         put(l, "; there is no usable GPU%s%s", *no_gpu != '\0' ? ": " : "", no_gpu);
     else

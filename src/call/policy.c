@@ -1,8 +1,10 @@
 /* policy.c - conditions of calls, and the limits of tiny ones (policy.h). */
 #include "call/policy.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "call/opening.h"
 #include "choice/profile_in_use.h"
 #include "cpu/blas_library.h"
 #include "cpu/kernels.h"
@@ -29,11 +31,15 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
                                  .path = policy->path,
                                  .math = policy->math,
                                  .threads = duo_resources_threads(res)};
-    const bool looked = duo_devices_looked();
+    const bool opens = duo_opening_goes_on();
+    const bool looked = duo_devices_looked() && !opens;
     conditions.gpu = policy->path != DUO_PATH_CPU && !duo_forked() &&
                      (!looked || duo_device_usable(res->device));
     conditions.gpu_unseen = conditions.gpu && !looked;
     if (!conditions.gpu) return conditions;
+    conditions.devices = 1;
+    conditions.device_memory_bytes = (double)INFINITY;
+    if (opens) return conditions; /* asking a device would wait for it */
     const duo_device_facts facts = duo_device_look(res->device);
     conditions.capability = facts.capability;
     conditions.multiprocessors = facts.multiprocessors;

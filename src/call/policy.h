@@ -27,6 +27,7 @@ typedef struct duo_policy {
     duo_math math;
     const duo_blas_library *program; /* the program's own BLAS; or NULL */
     bool adapt;                      /* does the library learn from calls? (adapt.h) */
+    duo_open open;                   /* does a call wait until the GPU is open? (opening.h) */
     duo_decide decide;               /* of duo_set_decide; NULL: the least predicted time decides */
     void *decide_user;
     struct duo_capture *capture; /* records calls instead of making them; or NULL (capture.h) */

@@ -14,6 +14,7 @@ void duo_profile_borrow_gpu(duo_profile *to, const duo_profile *from)
     to->copy_seconds = from->copy_seconds;
     to->round_trip_seconds = from->round_trip_seconds;
     to->query_seconds = from->query_seconds;
+    to->open_seconds = from->open_seconds;
     for (int id = 0; id < DUO_ALGORITHMS; id++)
         if (duo_algorithm_side((duo_algorithm_id)id) == DUO_SIDE_GPU)
             to->curve[id] = from->curve[id];
@@ -32,6 +33,7 @@ void duo_profile_borrow_figures(duo_profile *to, const duo_profile *from)
 {
     if (!(to->cpu_bandwidth > 0.0)) to->cpu_bandwidth = from->cpu_bandwidth;
     if (!(to->sgemm_efficiency > 0.0)) to->sgemm_efficiency = from->sgemm_efficiency;
+    if (!(to->open_seconds > 0.0)) to->open_seconds = from->open_seconds;
 }
 
 const double duo_quiet_error = 0.10;

@@ -62,6 +62,7 @@ typedef struct duo_profile {
     double copy_seconds;       /* fixed cost of one transfer */
     double round_trip_seconds; /* from the end of a kernel to its result seen by the host */
     double query_seconds;      /* asking the driver what kind of memory an address is */
+    double open_seconds; /* opening the driver and the device, once in a process; 0: not measured */
 
     duo_curve curve[DUO_ALGORITHMS]; /* by duo_algorithm_id */
     duo_curve team[DUO_ALGORITHMS];  /* of the CPU's reductions, on `threads` threads */

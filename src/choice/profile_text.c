@@ -45,6 +45,7 @@ const duo_field duo_profile_fields[DUO_FIELDS] = {
     FIELD("link", "copy_ps", PICOSECONDS, WITH_SECTION, copy_seconds),
     FIELD("link", "round_trip_ps", PICOSECONDS, WITH_SECTION, round_trip_seconds),
     FIELD("link", "query_ps", PICOSECONDS, WITH_SECTION, query_seconds),
+    FIELD("link", "open_ps", PICOSECONDS, IF_MEASURED, open_seconds),
 };
 
 /* At most 1000 seconds: beyond some 2000 a double no longer holds every picosecond, and a file that

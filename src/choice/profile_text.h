@@ -39,7 +39,7 @@ typedef struct duo_field {
     size_t offset, size; /* in duo_profile */
 } duo_field;
 
-enum { DUO_FIELDS = 20 + 4 * DUO_OPERATIONS };
+enum { DUO_FIELDS = 21 + 4 * DUO_OPERATIONS };
 extern const duo_field duo_profile_fields[DUO_FIELDS];
 
 /* Whole numbers in the file are from low to high, in units. */

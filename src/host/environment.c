@@ -114,6 +114,8 @@ static void read_all(void)
                                          [DUO_MATH_TF32] = "tf32",
                                          [DUO_MATH_FLOAT64] = "float64"};
     static const char *const levels[3] = {"0", "1", "2"};
+    static const char *const opening[2] = {
+        [DUO_OPEN_FIRST] = "first", [DUO_OPEN_BACKGROUND] = "background"};
     static const char *const remembering[3] = {
         [DUO_REMEMBER_NONE] = "0", [DUO_REMEMBER_BYTES] = "bytes", [DUO_REMEMBER_PAGES] = "pages"};
     environment.path = (duo_path)choice("DUOBLAS_PATH", paths, 3, DUO_PATH_AUTO);
@@ -123,6 +125,7 @@ static void read_all(void)
     environment.adapt = choice("DUOBLAS_ADAPT", levels, 2, 0) == 1;
     environment.remember =
         (duo_remember)choice("DUOBLAS_REMEMBER", remembering, 3, DUO_REMEMBER_NONE);
+    environment.open = (duo_open)choice("DUOBLAS_OPEN", opening, 2, DUO_OPEN_FIRST);
     const int rank = local_rank();
     const int device = (int)number("DUOBLAS_DEVICE", "", 1023, -1.0);
     environment.device_by_rank = device < 0 && rank >= 0;

@@ -61,6 +61,14 @@ bool duo_thread_make(void *(*body)(void *), void *argument)
     return false;
 }
 
+bool duo_thread_make_short(void *(*body)(void *), void *argument)
+{
+    pthread_t thread;
+    if (!make(&thread, body, argument)) return false;
+    (void)pthread_detach(thread);
+    return true;
+}
+
 int duo_threads_begun(void) { return atomic_load_explicit(&begun, memory_order_acquire); }
 
 bool duo_threads_have_begun(void)

@@ -12,6 +12,9 @@ enum { DUO_THREADS_MOST = 256 };
  * Under DUO_LOCK_TEAM. */
 bool duo_thread_make(void *(*body)(void *), void *argument);
 
+/* The same for a thread that ends. It is none of those below. */
+bool duo_thread_make_short(void *(*body)(void *), void *argument);
+
 /* How many have begun; have all? */
 int duo_threads_begun(void);
 bool duo_threads_have_begun(void);

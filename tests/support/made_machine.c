@@ -33,7 +33,8 @@ void new_machine(double cpu, double gpu)
                             .download_pinned = 1e10,
                             .copy_seconds = 1e-6,
                             .round_trip_seconds = 2e-6,
-                            .query_seconds = 1e-7};
+                            .query_seconds = 1e-7,
+                            .open_seconds = 0.3};
     snprintf(machine.origin, sizeof machine.origin, "made by hand");
     snprintf(machine.version, sizeof machine.version, "made by hand");
     snprintf(machine.gpu, sizeof machine.gpu, "Simulated GPU");

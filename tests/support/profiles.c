@@ -99,6 +99,7 @@ const duo_profile *good_profile(void)
     p.copy_seconds = 7e-6;
     p.round_trip_seconds = 9e-6;
     p.query_seconds = 2e-7;
+    p.open_seconds = 0.25;
     for (int id = 0; id < DUO_ALGORITHMS; id++) {
         duo_curve *const curve = &p.curve[id];
         curve->count = id == 0 ? DUO_CURVE_POINTS : 3 + id;
@@ -172,6 +173,7 @@ void check_equal(const duo_profile *got, const duo_profile *want)
         {"copy_seconds", got->copy_seconds, want->copy_seconds},
         {"round_trip_seconds", got->round_trip_seconds, want->round_trip_seconds},
         {"query_seconds", got->query_seconds, want->query_seconds},
+        {"open_seconds", got->open_seconds, want->open_seconds},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         CHECK(test_close(numbers[i].got, numbers[i].want, 1e-9), "%s: %g became %g",
@@ -232,7 +234,7 @@ bool sane(const duo_profile *p)
     ok = ok && sane_rate(p->upload_pageable) && sane_rate(p->upload_pinned) &&
          sane_rate(p->download_pageable) && sane_rate(p->download_pinned) &&
          sane_time(p->copy_seconds) && sane_time(p->round_trip_seconds) &&
-         sane_time(p->query_seconds);
+         sane_time(p->query_seconds) && sane_time(p->open_seconds);
     for (int id = 0; id < 2 * DUO_ALGORITHMS && ok; id++) {
         const duo_curve *const curve = id % 2 == 0 ? &p->curve[id / 2] : &p->team[id / 2];
         ok = curve->count >= 0 && curve->count <= DUO_CURVE_POINTS;
