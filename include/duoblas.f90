@@ -51,6 +51,7 @@ module duoblas
         DUO_AT_STALE = 4, DUO_AT_DEVICE = 5, DUO_AT_REMEMBERED = 6
     integer(c_int), parameter, public :: DUO_REMEMBER_NONE = 0, DUO_REMEMBER_BYTES = 1, &
         DUO_REMEMBER_PAGES = 2
+    integer(c_int), parameter, public :: DUO_OPEN_FIRST = 0, DUO_OPEN_BACKGROUND = 1
     integer(c_int), parameter, public :: DUO_PRIORITY_NORMAL = 0, DUO_PRIORITY_HIGH = 1
     integer, parameter, public :: DUO_CANDIDATES = 32
 
@@ -119,7 +120,7 @@ module duoblas
 
     public :: duo_create, duo_destroy, duo_set_path, duo_set_math, duo_set_threads, &
         duo_set_adapt, duo_set_async, duo_set_device, duo_set_devices, duo_set_stream, &
-        duo_set_priority, duo_set_remember, duo_warm_up, duo_synchronize, duo_trim
+        duo_set_priority, duo_set_open, duo_set_remember, duo_warm_up, duo_synchronize, duo_trim
     public :: duo_event_create, duo_event_destroy, duo_event_record, duo_event_wait, &
         duo_event_synchronize, duo_event_query
     public :: duo_device_count, duo_sgemm, duo_sgemm_batched, duo_sasum, duo_ssum, duo_sdot
@@ -129,7 +130,8 @@ module duoblas
 
     public :: c_duo_create, c_duo_destroy, c_duo_set_path, c_duo_set_math, c_duo_set_threads, &
         c_duo_set_adapt, c_duo_set_async, c_duo_set_device, c_duo_set_devices, c_duo_set_stream, &
-        c_duo_set_priority, c_duo_set_remember, c_duo_warm_up, c_duo_synchronize, c_duo_trim
+        c_duo_set_priority, c_duo_set_open, c_duo_set_remember, c_duo_warm_up, &
+        c_duo_synchronize, c_duo_trim
     public :: c_duo_event_create, c_duo_event_destroy, c_duo_event_record, c_duo_event_wait, &
         c_duo_event_synchronize, c_duo_event_query
     public :: c_duo_device_count, c_duo_sgemm, c_duo_sgemm_batched, c_duo_sgemm_strided_batched, &
@@ -232,6 +234,12 @@ module duoblas
             import
             type(c_ptr), value :: ctx
             integer(c_int), value :: on
+            integer(c_int) :: status
+        end function
+        function c_duo_set_open(ctx, open) bind(c, name="duo_set_open") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int), value :: open
             integer(c_int) :: status
         end function
         function c_duo_set_remember(ctx, remember) bind(c, name="duo_set_remember") result(status)
@@ -567,6 +575,13 @@ contains
         integer(c_int), intent(out), optional :: status
         call settle("duo_set_adapt", &
             c_duo_set_adapt(ctx%handle, merge(1_c_int, 0_c_int, on)), status)
+    end subroutine
+
+    subroutine duo_set_open(ctx, open, status)
+        type(duo_context), intent(in) :: ctx
+        integer(c_int), intent(in) :: open
+        integer(c_int), intent(out), optional :: status
+        call settle("duo_set_open", c_duo_set_open(ctx%handle, open), status)
     end subroutine
 
     subroutine duo_set_remember(ctx, remember, status)

@@ -153,6 +153,7 @@ class context : public detail::handle<duo_context, duo_destroy>
     void set_math(duo_math math) { check(duo_set_math(get(), math)); }
     void set_threads(int threads) { check(duo_set_threads(get(), threads)); }
     void set_adapt(bool on) { check(duo_set_adapt(get(), on)); }
+    void set_open(duo_open open) { check(duo_set_open(get(), open)); }
     void set_remember(duo_remember remember) { check(duo_set_remember(get(), remember)); }
     void set_async(bool on) { check(duo_set_async(get(), on)); }
     void set_device(int device) { check(duo_set_device(get(), device)); }

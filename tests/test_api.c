@@ -77,6 +77,7 @@ static void refuse_context(duo_context *dead)
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_explain_last(dead, &decision));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_adapt(dead, 1));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_remember(dead, DUO_REMEMBER_BYTES));
+    CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_open(dead, DUO_OPEN_FIRST));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_async(dead, 1));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_decide(dead, NULL, NULL));
     CHECK(duo_error_detail(dead) != NULL, "detail of a dead context");

@@ -45,8 +45,9 @@ static int report_environment(void)
                          ones, EDGE, ones, EDGE, 0.0f, product, EDGE) == DUO_OK;
     ok = ok && product[0] == (float)EDGE && product[EDGE * EDGE - 1] == (float)EDGE;
     ok = ok && duo_explain_last(ctx, &third) == DUO_OK;
-    printf("tf32=%d adapt=%d remember=%d", candidate(&third, "sgemm_gpu_fp16x1") != NULL,
-           duo_context_of(ctx)->policy.adapt, (int)duo_context_of(ctx)->resources.remember);
+    printf("tf32=%d adapt=%d remember=%d open=%d", candidate(&third, "sgemm_gpu_fp16x1") != NULL,
+           duo_context_of(ctx)->policy.adapt, (int)duo_context_of(ctx)->resources.remember,
+           (int)duo_context_of(ctx)->policy.open);
     ok = ok && duo_destroy(ctx) == DUO_OK && sim_violations() == 0;
     free(vector);
     return ok ? 0 : 1;
@@ -155,6 +156,8 @@ static void environment(void)
     check_environment("DUOBLAS_ADAPT=0", "tf32=0 adapt=0", 0);
     check_environment("DUOBLAS_ADAPT=1", "tf32=0 adapt=1", 0);
     check_environment("DUOBLAS_ADAPT=yes", "tf32=0 adapt=0", 0);
+    check_environment("DUOBLAS_OPEN=background", "remember=0 open=1", 0);
+    check_environment("DUOBLAS_OPEN=first", "remember=0 open=0", 0);
     check_environment("DUOBLAS_REMEMBER=0", "remember=0", 0);
     check_environment("DUOBLAS_REMEMBER=bytes", "remember=1", 0);
     check_environment("DUOBLAS_REMEMBER=pages", "remember=2", 0);

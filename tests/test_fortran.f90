@@ -532,6 +532,7 @@ contains
         call duo_set_math(set, DUO_MATH_FLOAT64)
         call duo_set_threads(set, 1)
         call duo_set_adapt(set, .true.)
+        call duo_set_open(set, DUO_OPEN_FIRST)
         call duo_set_remember(set, DUO_REMEMBER_BYTES)
         call duo_set_priority(set, DUO_PRIORITY_HIGH)
         call duo_warm_up(set)

@@ -24,7 +24,7 @@
 
 static duo_backend slow; /* the simulated one, but: */
 static atomic_int counted, loaded;
-static _Atomic bool held; /* counting waits */
+static _Atomic bool held, held_loading; /* counting waits, or loading the kernels */
 static int seconds_hundredths;
 
 static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); }
@@ -40,6 +40,7 @@ static duo_status count_slowly(int *count)
 static duo_status load_slowly(int device)
 {
     loaded++;
+    while (held_loading) nap();
     return sim_backend()->load(device);
 }
 
@@ -96,7 +97,11 @@ static void opens_when_it_pays(void)
     for (int call = 0; call < 20; call++)
         CHECK(side_of_next(ctx) == DUO_SIDE_CPU, "call %d waited", call);
     CHECK(duo_opening_goes_on(), "not opened after 200 ms were lost");
+    held_loading = true;
     held = false;
+    for (int i = 0; i < 5000 && loaded == 0; i++) nap();
+    CHECK(side_of_next(ctx) == DUO_SIDE_CPU, "a call met a device that is not open yet");
+    held_loading = false;
     await_opening();
     CHECK(counted == 1 && loaded == 1, "counted %d, loaded %d times", counted, loaded);
     CHECK(side_of_next(ctx) == DUO_SIDE_GPU, "the GPU is not used");
@@ -149,9 +154,15 @@ static void there_is_no_device(void)
     test_context_end(ctx);
 }
 
+static void check_at_exit(void)
+{
+    if (duo_opening_goes_on()) _exit(5);
+}
+
 /* In a child: the process ends, or forks, while the GPU is opened. */
 static int meanwhile(const char *task)
 {
+    (void)atexit(check_at_exit); /* runs after what is registered later */
     test_reset();
     duo_context *const ctx = slow_machine(DUO_OPEN_BACKGROUND);
     seconds_hundredths = 20;

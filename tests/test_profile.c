@@ -64,7 +64,8 @@ static void round_trip(void)
 
     /* Figures that were not measured are not in the file. */
     test_case("profile/without-a-gpu");
-    other.upload_pageable = other.cpu_bandwidth = other.sgemm_efficiency = 0.0;
+    other.upload_pageable = other.open_seconds = 0.0;
+    other.cpu_bandwidth = other.sgemm_efficiency = 0.0;
     CHECK(duo_profile_write(&other, path, why, sizeof why), "%s", why);
     char *const text = read_text(path);
     CHECK(strstr(text, "[link]") == NULL && strstr(text, "bandwidth") == NULL &&

@@ -92,7 +92,7 @@ static void write_only(duo_algorithm_id id, const char *path)
     static duo_profile p;
     char why[200] = "";
     p = *good_profile();
-    p.upload_pageable = p.cpu_bandwidth = p.sgemm_efficiency = 0.0;
+    p.upload_pageable = p.open_seconds = p.cpu_bandwidth = p.sgemm_efficiency = 0.0;
     for (int i = 0; i < DUO_ALGORITHMS; i++)
         if (i != (int)id) p.curve[i].count = 0;
     CHECK(duo_profile_write(&p, path, why, sizeof why), "%s", why);

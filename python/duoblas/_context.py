@@ -13,7 +13,7 @@ from ._arguments import choice, integer, integers, stream_address
 from ._arrays import Operand
 from ._errors import check
 from ._explain import Explanation, explained, last_decision
-from ._library import MATHS, PATHS, PRIORITIES, REMEMBER, library
+from ._library import MATHS, OPENING, PATHS, PRIORITIES, REMEMBER, library
 from ._locked import Locked
 from ._ranges import Range, adopted
 from ._unique import Unique
@@ -26,6 +26,7 @@ __all__ = ["Context", "Math", "Path", "Priority", "context_for", "default_contex
 Path = Literal["auto", "cpu", "gpu"]
 Math = Literal["accurate", "ieee", "tf32", "float64"]
 Priority = Literal["normal", "high"]
+Opening = Literal["first", "background"]
 Remember = Literal["none", "bytes", "pages"]
 
 _AWAITED = 128  # results that are remembered; the library itself waits for the oldest of 64
@@ -53,6 +54,8 @@ class Context(Locked, Unique):
     remember      "bytes": a matrix in plain host memory is not sent again while its bytes stay the
                   same; "pages": nor read, while the system says that nobody wrote to it;
                   "none": each product sends it.
+    opening       "first": the first call that is faster on the GPU opens it; "background": it runs
+                  on the CPU, and a thread opens the GPU when that pays.
 
     Arguments that are not given are as in the environment (DUOBLAS_PATH and others).
     """
@@ -62,7 +65,8 @@ class Context(Locked, Unique):
                  devices: Optional[Sequence[int]] = None, stream: Any = None,
                  asynchronous: bool = False, adapt: Optional[bool] = None,
                  priority: Optional[Priority] = None,
-                 remember: Optional[Remember] = None) -> None:
+                 remember: Optional[Remember] = None,
+                 opening: Optional[Opening] = None) -> None:
         super().__init__()
         self._handle: Optional[int] = None
         self._given: dict[str, Any] = {}
@@ -99,6 +103,9 @@ class Context(Locked, Unique):
             if remember is not None:
                 self._call(library.duo_set_remember, choice(REMEMBER, remember, "remember"))
                 self._given["remember"] = remember
+            if opening is not None:
+                self._call(library.duo_set_open, choice(OPENING, opening, "opening"))
+                self._given["opening"] = opening
             if asynchronous:
                 self.set_asynchronous(True)
         except BaseException:

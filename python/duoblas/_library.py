@@ -9,8 +9,8 @@ from ctypes import c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Decision", "DeviceInfo", "LAYOUT", "MATHS", "PATHS", "PRIORITIES", "REMEMBER",
-           "RESIDENCES", "TRANSPOSE", "library", "library_path", "library_version", "version"]
+__all__ = ["Decision", "DeviceInfo", "LAYOUT", "MATHS", "OPENING", "PATHS", "PRIORITIES",
+           "REMEMBER", "RESIDENCES", "TRANSPOSE", "library", "library_path", "library_version", "version"]
 
 version = "1.0.0rc1"  # of this package: DUO_VERSION_STRING of duoblas.h, as Python writes it
 # The interface that this package is written for: minor versions add to it (docs/stability.md).
@@ -22,6 +22,7 @@ TRANSPOSE = {False: 111, True: 112}
 PATHS = {"auto": 0, "cpu": 1, "gpu": 2}
 MATHS = {"accurate": 0, "ieee": 1, "tf32": 2, "float64": 3}
 PRIORITIES = {"normal": 0, "high": 1}
+OPENING = {"first": 0, "background": 1}
 REMEMBER = {"none": 0, "bytes": 1, "pages": 2}
 SIDES = ("cpu", "gpu")
 RESIDENCES = ("unused", "pageable", "pinned", "kept", "stale", "device", "remembered")
@@ -77,6 +78,7 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "duo_set_threads": [c_void_p, c_int],
     "duo_set_adapt": [c_void_p, c_int],
     "duo_set_remember": [c_void_p, c_int],
+    "duo_set_open": [c_void_p, c_int],
     "duo_set_async": [c_void_p, c_int],
     "duo_set_device": [c_void_p, c_int],
     "duo_set_devices": [c_void_p, POINTER(c_int), c_int],

@@ -85,9 +85,9 @@ def test_contexts(bad):
 
 def test_what_they_look_like():
     with duoblas.Context(path="cpu", threads=2, adapt=False, priority="high",
-                         remember="bytes") as ctx:
+                         remember="bytes", opening="background") as ctx:
         assert repr(ctx) == "<duoblas.Context path='cpu' threads=2 adapt=False priority='high' " \
-            "remember='bytes'>"
+            "remember='bytes' opening='background'>"
         ctx.set_path("auto")
         with duoblas.keep(A) as kept, duoblas.prepare(A[:0]) as prepared:
             assert repr(kept) == "<duoblas.Kept kept=1>"

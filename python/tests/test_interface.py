@@ -53,6 +53,8 @@ CONSTANTS = {
     "DUO_MATH_FLOAT64": _library.MATHS["float64"],
     "DUO_PRIORITY_NORMAL": _library.PRIORITIES["normal"],
     "DUO_PRIORITY_HIGH": _library.PRIORITIES["high"],
+    "DUO_OPEN_FIRST": _library.OPENING["first"],
+    "DUO_OPEN_BACKGROUND": _library.OPENING["background"],
     "DUO_REMEMBER_NONE": _library.REMEMBER["none"],
     "DUO_REMEMBER_BYTES": _library.REMEMBER["bytes"],
     "DUO_REMEMBER_PAGES": _library.REMEMBER["pages"],
