@@ -1,6 +1,6 @@
 /*
- * test_opening.c - duo_set_open: calls do not wait until the GPU is open, and it is opened when that
- * pays; also when the process ends or forks meanwhile.
+ * test_opening.c - duo_set_open: calls do not wait until the GPU is open, and it is opened when
+ * that pays; also when the process ends or forks meanwhile.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 
-/* A call loses `seconds` because `device` is not open; to open it takes open_seconds. True: the call
- * runs on the CPU. False: it is to open the device itself, as no thread can be made. */
+/* A call loses `seconds` because `device` is not open; to open it takes open_seconds. True: the
+ * call runs on the CPU. False: it is to open the device itself, as no thread can be made. */
 bool duo_opening_put_off(double seconds, double open_seconds, int device);
 
 /* Is a thread opening a GPU? */
