@@ -82,8 +82,9 @@
  *                                             array: see Residency
  *   DUOBLAS_ADAPT          0 | 1              1: new contexts learn from their calls: see
  *                                             duo_set_adapt
- *   DUOBLAS_OPEN           first | background whether the first calls wait until the GPU is open: see
- *                                             duo_set_open
+ *   DUOBLAS_OPEN           first | background
+ *                                             whether the first calls wait until the GPU is open:
+ *                                             see duo_set_open
  *   DUOBLAS_REMEMBER       0 | bytes | pages  new contexts do not send a factor again while it
  *                                             stays the same: see duo_set_remember
  *   DUOBLAS_SUMMARY        stderr | FILE      only libduoblas-blas.so: write there, at exit, how
@@ -330,9 +331,9 @@ typedef enum duo_open { DUO_OPEN_FIRST, DUO_OPEN_BACKGROUND } duo_open;
  *
  *   open      DUO_OPEN_FIRST        the first call that is faster on the GPU opens it, which takes
  *                                   some tenths of a second, and is done there.
- *             DUO_OPEN_BACKGROUND   it is done on the CPU. When the calls of the process have lost a
- *                                   sixteenth of the time that opening takes, by the profile, a
- *                                   thread opens the GPU while calls go on on the CPU.
+ *             DUO_OPEN_BACKGROUND   it is done on the CPU. When the calls of the process have lost
+ *                                   a sixteenth of the time that opening takes, by the profile,
+ *                                   a thread opens the GPU while calls go on on the CPU.
  *             Default: DUOBLAS_OPEN, else DUO_OPEN_FIRST; in the drop-in DUO_OPEN_BACKGROUND.
  *
  * On the path auto alone, and not for calls on device memory, captured calls, duo_warm_up and the

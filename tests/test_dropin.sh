@@ -291,9 +291,10 @@ for path in cpu auto; do
     expect 0 DUOBLAS_PATH=$path LD_PRELOAD="$preload" "$client" threads 1000
     is_empty err
 done
-expect 0 "$tool" run -- "$client" fork # a child that ends by _exit tells nothing
+expect 0 "$tool" run -- "$client" fork # the parent tells for a child that ends by _exit
 served err sgemm 4
-says err '^  it forked 1 time: children that ended by _exit, .*, are not counted$'
+says err '^DuoBLAS: what 1 forked child of process [0-9]+ .* called, and did not tell$'
+check 'calls of both' test "$(grep -Ec '^  sgemm +4 +4 +0 ' "$work/err")" -eq 2
 
 echo "== on the simulated GPU"
 gpu=("DUOBLAS_PATH=gpu" "LD_PRELOAD=$build/tests/libduoblas-blas-sim.so")

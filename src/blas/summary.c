@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,13 +35,27 @@ typedef struct tally {
 } tally;
 
 static const char *const names[OPERATIONS] = {"sgemm", "sasum", "ssum", "sdot"};
-static tally tallies[OPERATIONS];
+static tally own[OPERATIONS];
+static tally *tallies = own; /* in a forked child: in memory that it shares with its parents */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *where;   /* NULL: not wanted */
 static long started_by_run; /* the process that `duoblas run` became; 0: none */
 static bool forked;         /* was this process a copy of another one at its start? */
 static atomic_int forks;    /* children that are copies of this one */
+
+/* The counts of children. Many end by _exit, as workers of Python's multiprocessing do, and tell
+ * nothing: the first process tells for them. */
+enum { MOST_CHILDREN = 256 };
+typedef struct child {
+    atomic_int counts; /* 1: it has not told of its calls itself */
+    tally of[OPERATIONS];
+} child;
+static struct children {
+    atomic_int used; /* more than MOST_CHILDREN: the others count for themselves alone */
+    child child[MOST_CHILDREN];
+} * children;       /* shared memory; NULL: no summary is wanted, or there is none */
+static child *here; /* this process's; NULL: it has none */
 
 double duo_blas_clock(void)
 {
@@ -94,29 +109,75 @@ static void print_learned(FILE *file, const tally *all)
             all->chosen_seconds, all->profile_seconds, took);
 }
 
+static void add(tally *to, const tally *t)
+{
+    for (int place = 0; place < PLACES; place++) {
+        to->calls[place] += t->calls[place];
+        to->seconds[place] += t->seconds[place];
+    }
+    for (int side = 0; side < 2; side++) {
+        to->expected_seconds[side] += t->expected_seconds[side];
+        to->without[side] += t->without[side];
+    }
+    to->bytes += t->bytes;
+    to->sent_bytes += t->sent_bytes;
+    to->same_bytes += t->same_bytes;
+    to->chosen_seconds += t->chosen_seconds;
+    to->profile_seconds += t->profile_seconds;
+}
+
+static void print_table(FILE *file, const tally of[OPERATIONS], tally *all)
+{
+    fprintf(file, "  %-6s %10s %10s %10s %11s %11s %11s\n", "", "calls", "on CPU", "on GPU",
+            "CPU s", "GPU s", "moved MB");
+    *all = (tally){.chosen_seconds = 0.0};
+    for (int i = 0; i < OPERATIONS; i++) {
+        print_operation(file, names[i], &of[i]);
+        add(all, &of[i]);
+    }
+}
+
+static bool any_calls(const tally of[OPERATIONS])
+{
+    for (int i = 0; i < OPERATIONS; i++)
+        for (int place = 0; place < PLACES; place++)
+            if (of[i].calls[place] > 0) return true;
+    return false;
+}
+
+/* Prints the calls of forked children that have not told of them. False: there are none. */
+static bool print_children(FILE *file)
+{
+    tally of[OPERATIONS] = {{.bytes = 0.0}}, all;
+    int some = 0;
+    if (children == NULL || forked) return false;
+    const int used = atomic_load(&children->used);
+    for (int i = 0; i < used && i < MOST_CHILDREN; i++) {
+        const child *const c = &children->child[i];
+        if (atomic_load(&c->counts) == 0 || !any_calls(c->of)) continue;
+        for (int j = 0; j < OPERATIONS; j++) add(&of[j], &c->of[j]);
+        some++;
+    }
+    if (some == 0) return false;
+    fprintf(file, "DuoBLAS: what %d forked child%s of process %ld (%s) called, and did not tell\n",
+            some, some == 1 ? "" : "ren", (long)getpid(), program_invocation_short_name);
+    print_table(file, of, &all);
+    return true;
+}
+
+/* Forks whose children may have made calls that nobody counts. */
+static int uncounted_forks(void)
+{
+    const int used = children != NULL ? atomic_load(&children->used) : 0;
+    return children == NULL ? forks : used > MOST_CHILDREN ? used - MOST_CHILDREN : 0;
+}
+
 static void print_calls(FILE *file)
 {
-    tally all = {.chosen_seconds = 0.0};
-    fprintf(file,
-            "DuoBLAS: what process %ld (%s) called\n"
-            "  %-6s %10s %10s %10s %11s %11s %11s\n",
-            (long)getpid(), program_invocation_short_name, "", "calls", "on CPU", "on GPU", "CPU s",
-            "GPU s", "moved MB");
-    for (int i = 0; i < OPERATIONS; i++) {
-        const tally *const t = &tallies[i];
-        print_operation(file, names[i], t);
-        for (int side = 0; side < 2; side++) {
-            all.calls[side] += t->calls[side];
-            all.seconds[side] += t->seconds[side];
-            all.expected_seconds[side] += t->expected_seconds[side];
-            all.without[side] += t->without[side];
-        }
-        all.calls[NOWHERE] += t->calls[NOWHERE];
-        all.bytes += t->bytes;
-        all.same_bytes += t->same_bytes;
-        all.chosen_seconds += t->chosen_seconds;
-        all.profile_seconds += t->profile_seconds;
-    }
+    tally all;
+    fprintf(file, "DuoBLAS: what process %ld (%s) called\n", (long)getpid(),
+            program_invocation_short_name);
+    print_table(file, tallies, &all);
     if (all.calls[DUO_SIDE_CPU] + all.calls[DUO_SIDE_GPU] > 0) {
         print_other_setting(file, DUO_SIDE_CPU, &all);
         print_other_setting(file, DUO_SIDE_GPU, &all);
@@ -126,9 +187,9 @@ static void print_calls(FILE *file)
         print_learned(file, &all);
     }
     if (hardly_any(&all))
-        (void)duo_blas_tell_unreached(file, true, forks);
+        (void)duo_blas_tell_unreached(file, true, uncounted_forks());
     else
-        duo_blas_tell_forks(file, forks);
+        duo_blas_tell_forks(file, uncounted_forks());
 }
 
 /* Prints that there were no calls, for the started program, and for others with a BLAS out of
@@ -137,15 +198,7 @@ static bool print_no_calls(FILE *file)
 {
     fprintf(file, "DuoBLAS: no BLAS call of process %ld (%s) reached it, because\n", (long)getpid(),
             program_invocation_short_name);
-    return duo_blas_tell_unreached(file, false, forks) || getpid() == started_by_run;
-}
-
-static bool any_calls(void)
-{
-    for (int i = 0; i < OPERATIONS; i++)
-        for (int place = 0; place < PLACES; place++)
-            if (tallies[i].calls[place] > 0) return true;
-    return false;
+    return duo_blas_tell_unreached(file, false, uncounted_forks()) || getpid() == started_by_run;
 }
 
 /* A write beyond the limit of file sizes, or without a reader, fails; it must not end the
@@ -189,11 +242,13 @@ static void __attribute__((destructor)) at_exit(void)
     size_t length = 0;
     FILE *const memory = open_memstream(&text, &length);
     if (memory != NULL) {
-        bool tell = true;
-        if (any_calls())
-            print_calls(memory);
-        else
+        bool tell = any_calls(tallies);
+        if (tell) print_calls(memory);
+        if (print_children(memory))
+            tell = true;
+        else if (!tell)
             tell = !forked && print_no_calls(memory);
+        if (here != NULL) atomic_store(&here->counts, 0);
         if (fclose(memory) == 0 && tell) put(text, length);
         free(text);
     }
@@ -209,8 +264,12 @@ static void forget(void)
 {
     forks = 0;
     pthread_mutex_init(&lock, NULL);
-    memset(tallies, 0, sizeof tallies);
     forked = true;
+    const int number = children != NULL ? atomic_fetch_add(&children->used, 1) : MOST_CHILDREN;
+    here = number < MOST_CHILDREN ? &children->child[number] : NULL;
+    tallies = here != NULL ? here->of : own;
+    memset(own, 0, sizeof own);
+    if (here != NULL) atomic_store(&here->counts, 1);
 }
 
 static void ask(void)
@@ -221,6 +280,9 @@ static void ask(void)
     if (where == NULL) return;
     const char *const process = secure_getenv("DUOBLAS_RUN");
     if (process != NULL) started_by_run = atol(process);
+    void *const shared =
+        mmap(NULL, sizeof *children, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared != MAP_FAILED) children = shared;
     (void)pthread_atfork(NULL, count_fork, forget);
 }
 
