@@ -11,15 +11,16 @@ not timed: it tells where DuoBLAS's calls went.
     programs.py LIBRARY_FOLDER [--openblas FILE] [--nvblas FILE] [--rounds N]
                 [--memory-share SHARE] [BENCHMARK...]
 
-Three more benchmarks have separate tables and run only if they are named. `torch`: training steps
-and products of PyTorch (programs_torch.py). `turns`: a NumPy that brings its own BLAS, by turns
-with calls of DuoBLAS (programs_turns.py). `memory`: one product of NumPy on DuoBLAS with operands
-that take SHARE of the host's memory (programs_memory.py); it fails if the result is wrong.
+Four more benchmarks have separate tables and run only if they are named. `jobs`: whole jobs of
+PyTorch and NumPy (programs_jobs.py). `torch`: training steps and products of PyTorch
+(programs_torch.py). `turns`: a NumPy that brings its own BLAS, by turns with calls of DuoBLAS
+(programs_turns.py). `memory`: one product of NumPy on DuoBLAS with operands that take SHARE of the
+host's memory (programs_memory.py); it fails if the result is wrong.
 
-LIBRARY_FOLDER holds libduoblas-blas.so, libduoblas.so and duoblas. `torch` and `turns` run in any
-Python with the module from PyPI. The others need a Python with a NumPy that takes its BLAS from
-libblas.so.3, like Debian's. Benchmarks are left out if their module is missing, and libraries if
-they are missing. NVBLAS passes calls that it does not do on to OpenBLAS.
+LIBRARY_FOLDER holds libduoblas-blas.so, libduoblas.so and duoblas. `jobs`, `torch` and `turns` run
+in any Python with the module from PyPI. The others need a Python with a NumPy that takes its BLAS
+from libblas.so.3, like Debian's. Benchmarks are left out if their module is missing, and libraries
+if they are missing. NVBLAS passes calls that it does not do on to OpenBLAS.
 """
 import argparse
 import json
@@ -30,6 +31,7 @@ import sys
 import tempfile
 import time
 
+import programs_jobs
 import programs_memory
 import programs_torch
 import programs_turns
@@ -85,7 +87,7 @@ BENCHMARKS = {
     "kmeans": (kmeans, 3),
 }
 
-FAMILIES = {"torch": programs_torch, "turns": programs_turns, "memory": programs_memory}
+FAMILIES = {"jobs": programs_jobs, "torch": programs_torch, "turns": programs_turns, "memory": programs_memory}
 
 
 def run_benchmark(name):
