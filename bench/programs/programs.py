@@ -87,7 +87,8 @@ BENCHMARKS = {
     "kmeans": (kmeans, 3),
 }
 
-FAMILIES = {"jobs": programs_jobs, "torch": programs_torch, "turns": programs_turns, "memory": programs_memory}
+FAMILIES = {"jobs": programs_jobs, "torch": programs_torch, "turns": programs_turns,
+            "memory": programs_memory}
 
 
 def run_benchmark(name):
