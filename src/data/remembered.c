@@ -525,6 +525,7 @@ static bool check_operand(duo_resources *res, const duo_operand *o, uint64_t num
 {
     duo_region *const region = array_around(o->low, o->high);
     if (region == NULL || !current(region, o, res->device)) return false;
+    if (res->queue_device != res->device) return false; /* its own device may be lost */
     if (region->checked == number) return true;
     duo_outcome outcome = DUO_OK;
     if (!watched_same(res, region, o)) {
@@ -602,7 +603,7 @@ static void begin(duo_resources *res, uint64_t number, const duo_operand *o, duo
     duo_region *const region = array_of(o, res->device);
     if (region == NULL) return;
     duo_region_use(region, number);
-    if (!comes_again(region) || region->pending > 0) return;
+    if (!comes_again(region) || region->pending > 0 || res->queue_device != res->device) return;
     if (region->device_copy != NULL && region->device != res->device)
         duo_region_forget_copy(region);
     if (region->device_copy == NULL && make_copy(res, region) != DUO_OK) return;
