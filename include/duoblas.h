@@ -333,12 +333,12 @@ typedef enum duo_open { DUO_OPEN_FIRST, DUO_OPEN_BACKGROUND } duo_open;
  *                                   some tenths of a second, and is done there.
  *             DUO_OPEN_BACKGROUND   it is done on the CPU. When the calls of the process have lost
  *                                   a sixteenth of the time that opening takes, by the profile,
- *                                   a thread opens the GPU while calls go on on the CPU.
+ *                                   a thread opens the GPU while calls continue on the CPU.
  *             Default: DUOBLAS_OPEN, else DUO_OPEN_FIRST; in the drop-in DUO_OPEN_BACKGROUND.
  *
  * On the path auto alone, and not for calls on device memory, captured calls, duo_warm_up and the
- * functions that give device memory: they wait. A process that ends while the thread is at work
- * waits for it. Where no thread can be made, the call opens the GPU.
+ * functions that give device memory: they wait. A process that ends by exit while the thread is
+ * at work waits for it. Where no thread can be made, the call opens the GPU.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 1.0
  */
@@ -363,11 +363,12 @@ typedef enum duo_remember {
  *              DUO_REMEMBER_PAGES   the same. A factor that was unchanged eight times in a row is
  *                                   not read any more: the system tells whether its pages were
  *                                   written.
- *              Default: DUOBLAS_REMEMBER, else DUO_REMEMBER_NONE.
+ *              Default: DUOBLAS_REMEMBER, else DUO_REMEMBER_NONE; in the drop-in
+ *              DUO_REMEMBER_BYTES.
  *
  * For programs that bring the same matrix again, as unmodified programs do, which cannot call
  * duo_keep: the weights of a network, a fixed operator. Comparing takes about half the time of
- * sending, and nothing is promised by the program: it may write to the factor in every way at every
+ * sending, and nothing is promised by the program: it may write to the factor in any way at any
  * time between two calls. A page that has changed is taken for unchanged with a probability of at
  * most 2^-64: the hash has a random key, another one in each process.
  *
@@ -375,13 +376,13 @@ typedef enum duo_remember {
  * has to be one of duo_sgemm, of at least 1 MiB, without gaps between its columns (or rows), in
  * memory that is not pinned, kept or on the device; parts of it are found, too. The context has to
  * use one device (duo_set_devices). All such factors take at most half of the device's free memory,
- * and are the first to be evicted; duo_trim frees them. A factor that has changed by the next call
- * is let pass for 4 calls, then 8, up to 256.
+ * and are the first to be evicted; duo_trim frees them, but for those in use. A factor that has
+ * changed at large by the next call is sent without a copy by 4 calls, then 8, up to 256.
  *
- * DUO_REMEMBER_PAGES takes Linux 6.7 or later with userfaultfd (`duoblas info` says whether it is
+ * DUO_REMEMBER_PAGES needs Linux 6.7 or later with userfaultfd (`duoblas info` says whether it is
  * there); else bytes are compared. It opens two descriptors. A thread's first write to a watched
  * page takes 1 us more. Only private anonymous memory is watched, as malloc gives it, and only if
- * the process has pinned none of it and no memory for network cards or io_uring. A device that
+ * the process has pinned no memory by the system (VmPin), and none of the factor for the GPU. A device that
  * writes to memory which the program has given it in another way is not seen: 1 of 64 pages is
  * compared at each call, others at the next ones, and after one miss no pages are watched.
  *

@@ -62,6 +62,7 @@ static duo_status check_remembered(duo_execution *e, bool *again)
     const duo_status status = locate(e);
     duo_remembered_find(&e->ctx->resources, e->call);
     duo_decide_again(e);
+    if (e->wanted >= 0 && !e->choice[e->wanted].accepts) e->wanted = -1;
     e->offered = false;
     e->adapt.expected = -1; /* the check is in the call's time, and not in the prediction */
     return status;
@@ -72,6 +73,7 @@ static duo_status ask_if_worth_it(duo_execution *e, const duo_choice *choice)
 {
     enum { SHARE = 50 };
     if (!(choice->seconds > SHARE * e->conditions.profile->query_seconds)) return DUO_OK;
+    if (duo_opening_goes_on()) return DUO_OK; /* the driver would answer when it is open */
     e->asked = true;
     return duo_locate_ask(&e->ctx->resources.report, e->call); /* no batch: that has been asked */
 }
@@ -122,7 +124,7 @@ static bool put_off(const duo_execution *e, const duo_choice *gpu)
             least = fmin(least, c->seconds);
     }
     return isfinite(least) &&
-           duo_opening_put_off(least - gpu->seconds, e->conditions.profile->open_seconds,
+           duo_opening_put_off(fmax(0.0, least - gpu->seconds), e->conditions.profile->open_seconds,
                                e->ctx->resources.device);
 }
 

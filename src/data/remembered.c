@@ -79,6 +79,15 @@ void duo_remembered_forget(uintptr_t low, uintptr_t high)
     duo_residency_unlock();
 }
 
+/* It is sent without a copy some times, each time twice as often as before. */
+static void let_rest(duo_region *region)
+{
+    region->rested = region->rested == 0             ? LEAST_REST
+                     : region->rested < LONGEST_REST ? 2 * region->rested
+                                                     : LONGEST_REST;
+    region->rests = region->rested;
+}
+
 /* ---- A product begins ---- */
 
 /* Is the part of the array that the factor spans current on the device? */
@@ -146,30 +155,26 @@ static duo_region *array_of(const duo_operand *o, int device)
     return added == DUO_OK ? region : NULL;
 }
 
-/* Forgets the arrays that have no copy, and were not used for longest, if there are too many. */
+/* If there are too many arrays, forgets the one that was not used for longest; one without a copy
+ * before others. */
 static void make_room_in_table(void)
 {
+    duo_region *oldest = NULL;
     if (duo_residency_count_remembered() < MOST_ARRAYS) return;
-    uint64_t oldest = UINT64_MAX, newest = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        const uint64_t limit = oldest + (newest - oldest) / 2;
-        duo_region *r = duo_residency_remembered(0, UINTPTR_MAX);
-        while (r != NULL) {
-            const uintptr_t end = r->high;
-            if (r->pending == 0 && r->device_copy == NULL) {
-                if (pass == 1 && r->used <= limit) {
-                    duo_residency_remove(r);
-                } else {
-                    if (r->used < oldest) oldest = r->used;
-                    if (r->used > newest) newest = r->used;
-                }
-            }
-            r = duo_residency_remembered(end, UINTPTR_MAX);
-        }
+    for (duo_region *r = duo_residency_remembered(0, UINTPTR_MAX); r != NULL;
+         r = duo_residency_remembered(r->high, UINTPTR_MAX)) {
+        const bool copied = r->device_copy != NULL;
+        if (r->pending > 0) continue;
+        if (oldest != NULL && copied && oldest->device_copy == NULL) continue;
+        if (oldest == NULL || (!copied && oldest->device_copy != NULL) || r->used < oldest->used)
+            oldest = r;
     }
+    if (oldest == NULL) return;
+    duo_region_forget_copy(oldest);
+    duo_residency_remove(oldest);
 }
 
-/* The factor has come. Did it come before, and no call has written to it since, and has it not to
+/* The factor has come. Did it come before, and no call has written to it since, and need it not
  * wait? */
 static bool comes_again(duo_region *region)
 {
@@ -186,6 +191,13 @@ static bool comes_again(duo_region *region)
 static bool may_stay(const duo_operand *o)
 {
     return plain_factor(o) && without_gaps(o) && o->high - o->low >= duo_remembered_least;
+}
+
+/* Is it B, and does it share memory with A? Then only A may stay. */
+static bool meets_a(const duo_call *call, int i)
+{
+    const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B];
+    return i == DUO_B && a->low < b->high && b->low < a->high;
 }
 
 static bool hope(const duo_resources *res, uint64_t number, duo_operand *o)
@@ -208,7 +220,9 @@ bool duo_remembered_hope(const duo_resources *res, const duo_call *call, duo_cal
     if (!may_stay(&call->operand[DUO_A]) && !may_stay(&call->operand[DUO_B])) return false;
     duo_residency_lock();
     if (hoped->number == 0) hoped->number = duo_residency_number();
-    for (int i = DUO_A; i <= DUO_B; i++) any = hope(res, hoped->number, &hoped->operand[i]) || any;
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        if (!meets_a(call, i)) any = hope(res, hoped->number, &hoped->operand[i]) || any;
+    }
     duo_residency_unlock();
     return any;
 }
@@ -451,7 +465,7 @@ static bool others_same(duo_resources *res, duo_region *region, const duo_operan
     look(&c, c.first, first_page);
     look(&c, last_page, end);
     if (c.count > 0) return false;
-    if (far_columns(o) || duo_range_empty(pages)) return true;
+    if (duo_range_empty(pages)) return true;
     c.first = first_page + region->turn++ % TURNS;
     if (c.first >= last_page) return true;
     c.blocks = last_page - c.first;
@@ -469,7 +483,8 @@ static bool others_same(duo_resources *res, duo_region *region, const duo_operan
 
 static bool watched_same(duo_resources *res, duo_region *region, const duo_operand *o)
 {
-    if (!region->watched || unseen || res->remember != DUO_REMEMBER_PAGES) return false;
+    if (!region->watched || unseen || far_columns(o) || res->remember != DUO_REMEMBER_PAGES)
+        return false;
     const duo_range pages = whole_pages(o->low, o->high);
     if (!any_written(pages, duo_resources_threads(res)) && others_same(res, region, o, pages))
         return true;
@@ -515,10 +530,7 @@ static void changed(duo_region *region)
     region->tagged = region->watched = false;
     region->same = 0;
     if (useful) return;
-    region->rested = region->rested == 0             ? LEAST_REST
-                     : region->rested < LONGEST_REST ? 2 * region->rested
-                                                     : LONGEST_REST;
-    region->rests = region->rested;
+    let_rest(region);
 }
 
 static bool check_operand(duo_resources *res, const duo_operand *o, uint64_t number)
@@ -600,19 +612,23 @@ static duo_status make_copy(duo_resources *res, duo_region *region)
 static void begin(duo_resources *res, uint64_t number, const duo_operand *o, duo_operand *local)
 {
     make_room_in_table();
+    duo_region *const around = array_around(o->low, o->high);
+    if (around != NULL) around->credit_seconds = 0.0; /* it is spent: the factor is sent */
     duo_region *const region = array_of(o, res->device);
     if (region == NULL) return;
     duo_region_use(region, number);
     if (!comes_again(region) || region->pending > 0 || res->queue_device != res->device) return;
     if (region->device_copy != NULL && region->device != res->device)
         duo_region_forget_copy(region);
-    if (region->device_copy == NULL && make_copy(res, region) != DUO_OK) return;
+    if (region->device_copy == NULL && make_copy(res, region) != DUO_OK) {
+        let_rest(region); /* there may be no room for long */
+        return;
+    }
     if (duo_coherence_claim_write(res, region) != DUO_OK) return;
     const duo_range all = {0, duo_region_bytes(region)};
     region->device_stale = all;
     region->tagged = region->watched = false;
     region->same = 0;
-    region->credit_seconds = 0.0;
     local->fills = region;
     duo_residency_hold(region, &all);
 }
@@ -624,7 +640,7 @@ void duo_remembered_begin(duo_resources *res, const duo_call *call, duo_call *lo
     if (local->number == 0) local->number = duo_residency_number();
     for (int i = DUO_A; i <= DUO_B; i++) {
         const duo_operand *const o = &call->operand[i];
-        if (may_stay(o)) begin(res, local->number, o, &local->operand[i]);
+        if (may_stay(o) && !meets_a(call, i)) begin(res, local->number, o, &local->operand[i]);
     }
     duo_residency_unlock();
 }
@@ -638,7 +654,12 @@ void duo_remembered_end(duo_call *local, bool sent)
         if (region == NULL) continue;
         local->operand[i].fills = NULL;
         duo_residency_let_go(region, true);
-        if (sent && duo_region_has_copy(region)) region->device_stale = (duo_range){0, 0};
+        if (sent && duo_region_has_copy(region)) {
+            region->device_stale = (duo_range){0, 0};
+        } else { /* the product took the room, or failed */
+            duo_region_forget_copy(region);
+            let_rest(region);
+        }
     }
     duo_residency_unlock();
 }

@@ -118,8 +118,9 @@ duo_status duo_room_remember(duo_resources *res, size_t bytes, uint64_t since, v
     while (status == DUO_ERR_MEMORY) {
         double evictable, held;
         duo_region *const next = next_remembered(device, since, &evictable, &held);
-        if (held + (double)bytes <= part * (held + room_for(device, bytes)))
-            status = duo_device_allocate(device, bytes, address);
+        const double most = part * (held + room_for(device, bytes));
+        if (held - evictable + (double)bytes > most) break; /* it cannot fit */
+        if (held + (double)bytes <= most) status = duo_device_allocate(device, bytes, address);
         if (status == DUO_ERR_MEMORY && (next == NULL || evict(res, next) != DUO_OK)) break;
     }
     return status;
