@@ -382,9 +382,9 @@ typedef enum duo_remember {
  * DUO_REMEMBER_PAGES needs Linux 6.7 or later with userfaultfd (`duoblas info` says whether it is
  * there); else bytes are compared. It opens two descriptors. A thread's first write to a watched
  * page takes 1 us more. Only private anonymous memory is watched, as malloc gives it, and only if
- * the process has pinned no memory by the system (VmPin), and none of the factor for the GPU. A device that
- * writes to memory which the program has given it in another way is not seen: 1 of 64 pages is
- * compared at each call, others at the next ones, and after one miss no pages are watched.
+ * the process has pinned no memory by the system (VmPin), and none of the factor for the GPU. A
+ * device that writes to memory which the program has given it in another way is not seen: 1 of 64
+ * pages is compared at each call, others at the next ones, and after one miss no pages are watched.
  *
  * Numerics   a product may be chosen to run by another algorithm than before, as with duo_keep;
  *            under DUO_MATH_IEEE the result is the same.
