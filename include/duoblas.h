@@ -367,10 +367,10 @@ typedef enum duo_remember {
  *              DUO_REMEMBER_BYTES.
  *
  * For programs that bring the same matrix again, as unmodified programs do, which cannot call
- * duo_keep: the weights of a network, a fixed operator. Comparing takes about half the time of
- * sending, and nothing is promised by the program: it may write to the factor in any way at any
- * time between two calls. A page that has changed is taken for unchanged with a probability of at
- * most 2^-64: the hash has a random key, another one in each process.
+ * duo_keep: the weights of a network, a fixed operator. Comparing takes less time than
+ * sending. The program promises nothing: between two calls it may write to the factor in any way. A
+ * changed page is taken for unchanged with a probability of at most 2^-64. The hash has a random
+ * key of the process.
  *
  * A factor stays when it is sent for the second time since a call of the library wrote to it. It
  * has to be one of duo_sgemm, of at least 1 MiB, without gaps between its columns (or rows), in

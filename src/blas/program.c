@@ -113,8 +113,8 @@ static bool is_set(const char *variable)
     return value != NULL && *value != '\0';
 }
 
-/* An unmodified program cannot say which matrices it brings again, so they are remembered; nor when
- * it has time to open the GPU, so that happens in the background. Unless the environment says
+/* An unmodified program cannot name the matrices that it uses again: they are remembered. It cannot
+ * say when there is time to open the GPU: that happens in the background. The environment may say
  * otherwise. */
 void duo_blas_set_defaults(void)
 {

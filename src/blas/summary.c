@@ -44,7 +44,7 @@ static long started_by_run; /* the process that `duoblas run` became; 0: none */
 static bool forked;         /* was this process a copy of another one at its start? */
 static atomic_int forks;    /* children that are copies of this one */
 
-/* The counts of children. Many end by _exit, as workers of Python's multiprocessing do, and tell
+/* The counts of forked children. Workers of Python's multiprocessing end by _exit, and tell
  * nothing: the first process tells for them. */
 enum { MOST_CHILDREN = 256 };
 typedef struct child {
@@ -165,7 +165,7 @@ static bool print_children(FILE *file)
     return true;
 }
 
-/* Forks whose children may have made calls that nobody counts. */
+/* The forked children whose calls are not counted. */
 static int uncounted_forks(void)
 {
     const int used = children != NULL ? atomic_load(&children->used) : 0;

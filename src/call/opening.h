@@ -6,8 +6,8 @@
  * the GPU: the driver, its context and all kernels. Calls stay on the CPU until it is done. So a
  * process that needs no GPU never opens one, and another one loses little.
  *
- * A process that ends while the thread is at work waits for it: the driver does not bear to be
- * taken down meanwhile.
+ * A process that ends while the thread is at work waits for it: the driver cannot be
+ * taken down while it starts.
  */
 #ifndef DUO_OPENING_H
 #define DUO_OPENING_H

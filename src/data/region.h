@@ -156,8 +156,8 @@ static inline void duo_region_use(duo_region *region, uint64_t call)
     region->used = call;
 }
 
-/* The blocks of a remembered array that have tags: whole pages, the first and last of which may lie
- * partly outside of it. */
+/* How many blocks of a remembered array have tags. Blocks are pages of memory: the array may begin
+ * and end within one. */
 static inline size_t duo_region_blocks(const duo_region *region)
 {
     const uintptr_t first = region->low / DUO_TAG_BLOCK;

@@ -1,29 +1,18 @@
 /* remembered.c - factors that are not sent again (remembered.h). */
 #include "data/remembered.h"
 
-#include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "data/coherence.h"
+#include "data/remembered_bytes.h"
+#include "data/remembered_pages.h"
 #include "data/room.h"
-#include "data/transfer.h"
-#include "gpu/backend/devices.h"
-#include "host/team.h"
-#include "host/written.h"
 
 size_t duo_remembered_least = (size_t)1 << 20;
 
-/* Checks in a row that find no change, after which an array counts as one that rarely changes, and
+/* After so many checks in a row without a change an array counts as one that rarely changes, and
  * its pages may be watched: a write to a watched page takes as long as sending 12 pages. */
 enum { OFTEN_SAME = 8 };
-
-/* Of an array whose pages are watched, each check reads one block of so many, another one each
- * time: a writer that is not seen is found out. */
-enum { TURNS = 64 };
 
 /* Rests are even: a factor that is used twice between two changes is then sent to its copy by the
  * first use again. */
@@ -42,12 +31,13 @@ static bool plain_factor(const duo_operand *o)
            o->residence == DUO_AT_PAGEABLE;
 }
 
-static void tell(const duo_resources *res, const duo_region *region, const char *what,
-                 const char *why)
+static void tell(const duo_resources *res, const duo_region *region)
 {
-    char text[240];
-    (void)snprintf(text, sizeof text, "the array at %p (%zu bytes), which comes again, %s%s",
-                   (void *)region->low, duo_region_bytes(region), what, why);
+    char text[160];
+    (void)snprintf(text, sizeof text,
+                   "the array at %p (%zu bytes) came again: it has a copy on "
+                   "GPU %d",
+                   (void *)region->low, duo_region_bytes(region), region->device);
     duo_report_event(&res->report, text);
 }
 
@@ -102,7 +92,7 @@ static void remember(duo_operand *o, bool watched)
 {
     o->residence = DUO_AT_REMEMBERED;
     o->on_device = true;
-    o->check_bytes = duo_operand_bytes(o) / (watched ? TURNS : 1);
+    o->check_bytes = duo_operand_bytes(o) / (watched ? DUO_REMEMBERED_TURNS : 1);
 }
 
 static void find(const duo_resources *res, uint64_t number, duo_operand *o)
@@ -241,286 +231,6 @@ void duo_remembered_earn(const duo_call *call, const duo_call *hoped, double sec
 
 /* ---- Checking ---- */
 
-enum { BLOCKS_IN_PIECE = 64, SAMPLED_BLOCKS = 64 };
-
-typedef struct check {
-    const duo_region *region;
-    const void *key;
-    const duo_operand *operand;
-    size_t first, blocks;   /* of the region, that are checked; with far columns, of each column */
-    unsigned char *differs; /* of each block of the region */
-    size_t most;            /* differing blocks; with more, checking ends */
-    _Atomic size_t count;   /* differing blocks */
-} check;
-
-static uintptr_t page_of(const duo_region *region) { return region->low / DUO_TAG_BLOCK; }
-
-/* The bytes of a block that belong to the array. */
-static duo_range bytes_of(const duo_region *region, size_t block)
-{
-    const uintptr_t low = (page_of(region) + block) * DUO_TAG_BLOCK, high = low + DUO_TAG_BLOCK;
-    return (duo_range){low < region->low ? 0 : low - region->low,
-                       (high > region->high ? region->high : high) - region->low};
-}
-
-/* The tag of a block of host memory. Outside of the array it counts as zeros, as on the device. */
-static duo_tag tag_of(const duo_region *region, size_t block, const void *key)
-{
-    const duo_range part = bytes_of(region, block);
-    const char *const bytes = (const char *)region->low + part.from;
-    if (part.to - part.from == DUO_TAG_BLOCK) return duo_tags_of(bytes, key);
-    _Alignas(64) char padded[DUO_TAG_BLOCK] = {0};
-    memcpy(padded + (uintptr_t)bytes % DUO_TAG_BLOCK, bytes, part.to - part.from);
-    return duo_tags_of(padded, key);
-}
-
-static bool same(const check *c, size_t block)
-{
-    const duo_tag is = tag_of(c->region, block, c->key), was = c->region->tag[block];
-    return is.half[0] == was.half[0] && is.half[1] == was.half[1];
-}
-
-static void look(check *c, size_t first, size_t end)
-{
-    for (size_t block = first; block < end; block++) {
-        c->differs[block] = !same(c, block);
-        if (c->differs[block] && atomic_fetch_add(&c->count, 1) >= c->most) return;
-    }
-}
-
-static void look_at_piece(void *job, int64_t piece)
-{
-    check *const c = job;
-    const size_t first = c->first + (size_t)piece * BLOCKS_IN_PIECE, all = c->first + c->blocks;
-    if (atomic_load_explicit(&c->count, memory_order_relaxed) > c->most) return;
-    look(c, first, first + BLOCKS_IN_PIECE < all ? first + BLOCKS_IN_PIECE : all);
-}
-
-/* A column that has whole pages between it and the next: only its own pages are read, for the
- * others may be gone. */
-static void look_at_column(void *job, int64_t column)
-{
-    check *const c = job;
-    const duo_operand *const o = c->operand;
-    const uintptr_t low = (uintptr_t)(o->address + column * o->ld);
-    const uintptr_t high = low + (uintptr_t)o->rows * sizeof(float);
-    if (atomic_load_explicit(&c->count, memory_order_relaxed) > c->most) return;
-    look(c, low / DUO_TAG_BLOCK - page_of(c->region),
-         (high - 1) / DUO_TAG_BLOCK - page_of(c->region) + 1);
-}
-
-/* Do most of a few blocks differ? Then the array has been written anew. */
-static bool rewritten(const check *c)
-{
-    if (c->blocks < SAMPLED_BLOCKS) return false;
-    int differing = 0;
-    for (size_t i = 0; i < SAMPLED_BLOCKS; i++)
-        differing += !same(c, c->first + i * (c->blocks - 1) / (SAMPLED_BLOCKS - 1));
-    return differing > SAMPLED_BLOCKS / 2;
-}
-
-/* The addresses on the device of the array's first block, of the tags and of the key. */
-static char *first_block(const duo_region *region)
-{
-    return (char *)region->device_copy - region->low % DUO_TAG_BLOCK;
-}
-
-static char *tags_there(const duo_region *region)
-{
-    return first_block(region) + duo_region_blocks(region) * DUO_TAG_BLOCK;
-}
-
-static char *key_there(const duo_region *region)
-{
-    return tags_there(region) + duo_region_blocks(region) * DUO_TAG_BYTES;
-}
-
-/* Has the device make the tags of what it has. */
-static duo_status make_tags(duo_resources *res, duo_region *region)
-{
-    const size_t blocks = duo_region_blocks(region);
-    if (region->tag == NULL) region->tag = malloc(blocks * (sizeof *region->tag + 1));
-    if (region->tag == NULL) return DUO_ERR_MEMORY;
-    duo_status status = duo_backend_current()->tag(res->queue, first_block(region), blocks,
-                                                   key_there(region), tags_there(region));
-    if (status != DUO_OK) return duo_resources_failed(res, status, "make the tags of an array");
-    status =
-        duo_download_bytes(res, region->tag, tags_there(region), blocks * DUO_TAG_BYTES, false);
-    region->tagged = status == DUO_OK;
-    return status;
-}
-
-/* Sends the blocks that differ, if these are few ranges. */
-static duo_outcome send_differing(duo_resources *res, duo_region *region, const check *c)
-{
-    const size_t blocks = duo_region_blocks(region), least = 4;
-    const size_t most = least + (duo_region_bytes(region) >> 20); /* a transfer takes 10 us */
-    size_t ranges = 0;
-    for (size_t b = 0; b < blocks; b++) ranges += c->differs[b] && (b == 0 || !c->differs[b - 1]);
-    if (ranges > most) return DUO_DECLINED;
-    region->tagged = false;
-    for (size_t b = 0; b < blocks; b++) {
-        const size_t first = b;
-        while (b < blocks && c->differs[b]) b++;
-        if (b == first) continue;
-        const size_t from = bytes_of(region, first).from, to = bytes_of(region, b - 1).to;
-        const duo_status status =
-            duo_upload_bytes(res, (char *)region->device_copy + from,
-                             (const char *)region->low + from, to - from, false);
-        if (status != DUO_OK) return status;
-    }
-    return DUO_OK;
-}
-
-/* Are there whole pages between its columns? */
-static bool far_columns(const duo_operand *o)
-{
-    const int64_t gap = (o->ld - o->rows) * (int64_t)sizeof(float);
-    return o->columns > 1 && gap >= DUO_TAG_BLOCK;
-}
-
-static check check_of(const duo_region *region, const duo_operand *o)
-{
-    const size_t blocks = duo_region_blocks(region);
-    check c = {.region = region, .key = duo_tags_key(), .operand = o};
-    c.first = o->low / DUO_TAG_BLOCK - page_of(region);
-    c.blocks = (o->high - 1) / DUO_TAG_BLOCK - page_of(region) + 1 - c.first;
-    c.most = c.blocks / 4;
-    c.differs = (unsigned char *)(region->tag + blocks);
-    memset(c.differs, 0, blocks);
-    return c;
-}
-
-/* Compares the operand's blocks with the tags of the copy. */
-static duo_outcome compare(duo_resources *res, duo_region *region, const duo_operand *o)
-{
-    const bool far = far_columns(o);
-    check c = check_of(region, o);
-    if (!far && rewritten(&c)) return DUO_DECLINED;
-    const int64_t pieces = ((int64_t)c.blocks + BLOCKS_IN_PIECE - 1) / BLOCKS_IN_PIECE;
-    duo_team_run(far ? look_at_column : look_at_piece, &c, far ? o->columns : pieces,
-                 duo_resources_threads(res));
-    if (c.count > c.most) return DUO_DECLINED;
-    return c.count > 0 ? send_differing(res, region, &c) : DUO_OK;
-}
-
-/* ---- Watched pages ---- */
-
-/* Did a writer go unseen? Then no pages are watched any more. */
-static _Atomic bool unseen;
-
-/* The whole pages of [low, high). */
-static duo_range whole_pages(uintptr_t low, uintptr_t high)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    return (duo_range){(low + page - 1) / page * page, high / page * page};
-}
-
-typedef struct watching {
-    duo_range pages; /* addresses */
-    _Atomic bool written;
-} watching;
-
-enum { PAGES_IN_PIECE = 16 << 20 }; /* bytes */
-
-static void look_at_pages(void *job, int64_t piece)
-{
-    watching *const w = job;
-    const size_t from = w->pages.from + (size_t)piece * PAGES_IN_PIECE;
-    const size_t left = w->pages.to - from;
-    if (atomic_load_explicit(&w->written, memory_order_relaxed)) return;
-    if (duo_written_since((const void *)from, left < PAGES_IN_PIECE ? left : PAGES_IN_PIECE))
-        w->written = true;
-}
-
-static bool any_written(duo_range pages, int threads)
-{
-    watching w = {.pages = pages};
-    if (duo_range_empty(pages)) return false;
-    const size_t bytes = pages.to - pages.from;
-    duo_team_run(look_at_pages, &w, (int64_t)((bytes + PAGES_IN_PIECE - 1) / PAGES_IN_PIECE),
-                 threads);
-    return w.written;
-}
-
-static void look_in_turn(void *job, int64_t piece)
-{
-    check *const c = job;
-    const size_t first = c->first + (size_t)piece * TURNS, end = c->first + c->blocks;
-    for (size_t b = first; b < end && b < first + (size_t)BLOCKS_IN_PIECE * TURNS; b += TURNS)
-        look(c, b, b + 1);
-}
-
-/* Nobody has written to the watched pages of the part, as it seems: are the blocks at its ends the
- * same, which are not whole pages, and those whose turn it is? */
-static bool others_same(duo_resources *res, duo_region *region, const duo_operand *o,
-                        duo_range pages)
-{
-    check c = check_of(region, o);
-    const size_t end = c.first + c.blocks;
-    const size_t first_page =
-        duo_range_empty(pages) ? end : pages.from / DUO_TAG_BLOCK - page_of(region);
-    const size_t last_page =
-        duo_range_empty(pages) ? end : pages.to / DUO_TAG_BLOCK - page_of(region);
-    look(&c, c.first, first_page);
-    look(&c, last_page, end);
-    if (c.count > 0) return false;
-    if (duo_range_empty(pages)) return true;
-    c.first = first_page + region->turn++ % TURNS;
-    if (c.first >= last_page) return true;
-    c.blocks = last_page - c.first;
-    const size_t in_turn = (c.blocks + TURNS - 1) / TURNS;
-    duo_team_run(look_in_turn, &c, (int64_t)((in_turn + BLOCKS_IN_PIECE - 1) / BLOCKS_IN_PIECE),
-                 duo_resources_threads(res));
-    if (c.count == 0) return true;
-    if (!any_written(pages, 1)) {
-        unseen = true;
-        duo_report_event(&res->report, "remembered arrays: a write went unseen; from now on all of "
-                                       "their bytes are compared");
-    }
-    return false;
-}
-
-static bool watched_same(duo_resources *res, duo_region *region, const duo_operand *o)
-{
-    if (!region->watched || unseen || far_columns(o) || res->remember != DUO_REMEMBER_PAGES)
-        return false;
-    const duo_range pages = whole_pages(o->low, o->high);
-    if (!any_written(pages, duo_resources_threads(res)) && others_same(res, region, o, pages))
-        return true;
-    region->watched = false;
-    region->same = 0;
-    return false;
-}
-
-/* Has the driver pinned a page of it? The device could write there unseen. */
-static bool any_pinned(duo_range pages)
-{
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t at = pages.from; at < pages.to; at += page) {
-        duo_memory memory;
-        const void *const last = (const void *)(at + page - 1);
-        if (duo_backend_current()->classify(last, &memory) != DUO_OK || memory != DUO_MEMORY_HOST)
-            return true;
-    }
-    return false;
-}
-
-/* Watches the pages of an array that was the same often. They are compared once more, in case they
- * were written before. */
-static void watch(duo_resources *res, duo_region *region, const duo_operand *o)
-{
-    const char *why = "the driver has pinned a part of it";
-    const duo_range pages = whole_pages(region->low, region->high);
-    if (region->watched || region->unwatched || unseen || duo_range_empty(pages)) return;
-    if (region->low != o->low || region->high != o->high) return;
-    const bool there =
-        duo_written_watch((void *)pages.from, pages.to - pages.from, &why) && !any_pinned(pages);
-    region->unwatched = !there;
-    region->watched = there && compare(res, region, o) == DUO_OK && region->tagged;
-    tell(res, region, there ? "has watched pages" : "is not watched: ", there ? "" : why);
-}
-
 /* All of it has changed. If it was the same at least once since it was sent, it is sent to its copy
  * again; else it has to wait. The copy's memory stays: freeing it would wait for the device. */
 static void changed(duo_region *region)
@@ -540,11 +250,8 @@ static bool check_operand(duo_resources *res, const duo_operand *o, uint64_t num
     if (res->queue_device != res->device) return false; /* its own device may be lost */
     if (region->checked == number) return true;
     duo_outcome outcome = DUO_OK;
-    if (!watched_same(res, region, o)) {
-        outcome = duo_coherence_claim_write(res, region);
-        if (outcome == DUO_OK && !region->tagged) outcome = make_tags(res, region);
-        if (outcome == DUO_OK) outcome = compare(res, region, o);
-    }
+    if (res->remember != DUO_REMEMBER_PAGES || !duo_remembered_pages_same(res, region, o))
+        outcome = duo_remembered_bytes_renew(res, region, o);
     if (outcome != DUO_OK) {
         changed(region);
         return false;
@@ -553,7 +260,7 @@ static bool check_operand(duo_resources *res, const duo_operand *o, uint64_t num
     if (region->same < OFTEN_SAME) region->same++;
     if (region->same < OFTEN_SAME) return true;
     region->rested = 0;
-    if (res->remember == DUO_REMEMBER_PAGES) watch(res, region, o);
+    if (res->remember == DUO_REMEMBER_PAGES) duo_remembered_pages_watch(res, region, o);
     return true;
 }
 
@@ -591,21 +298,15 @@ duo_outcome duo_remembered_place(duo_resources *res, const duo_operand *o, duo_o
 static duo_status make_copy(duo_resources *res, duo_region *region)
 {
     const size_t bytes = duo_region_copy_bytes(region);
-    const void *const key = duo_tags_key();
     void *memory;
-    if (key == NULL) return DUO_ERR_MEMORY;
     duo_status status = duo_room_remember(res, bytes, region->used_before, &memory);
     if (status != DUO_OK) return status;
     duo_region_set_copy(region, res->device, memory);
-    const size_t blocks = duo_region_blocks(region);
-    status = duo_queue_fill(res->queue, memory, DUO_TAG_BLOCK, 0, DUO_TAG_BLOCK, 1);
+    status = duo_remembered_bytes_prepare(res, region);
     if (status == DUO_OK)
-        status = duo_queue_fill(res->queue, (char *)memory + (blocks - 1) * DUO_TAG_BLOCK,
-                                DUO_TAG_BLOCK, 0, DUO_TAG_BLOCK, 1);
-    if (status == DUO_OK)
-        status = duo_upload_bytes(res, key_there(region), key, DUO_TAG_KEY_BYTES, false);
-    if (status != DUO_OK) duo_region_forget_copy(region);
-    if (status == DUO_OK) tell(res, region, "has a copy on the GPU", "");
+        tell(res, region);
+    else
+        duo_region_forget_copy(region);
     return status;
 }
 

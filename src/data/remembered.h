@@ -3,10 +3,10 @@
  * same.
  *
  * When a factor is sent for the second time, it goes to a device copy of its own instead of a slot,
- * and stays there. Before the next product uses the copy, the team compares the tags of the
- * factor's pages (tags.h) with those of the copy, which the device has made. This reads host memory
- * once, and is faster than sending it. Pages that differ are sent. So the copy is never newer than
- * host memory: to doubt it, to evict it or to lose it costs time, never data.
+ * and stays there. The device makes tags of the copy's pages (tags.h). Before the next product uses
+ * the copy, the team makes the tags of host memory, and compares. It reads host memory once: that
+ * is faster than sending. Pages that differ are sent. So the copy is never newer than host memory:
+ * to doubt it, to evict it or to lose it costs time, never data.
  *
  * A factor that has changed at large after each use is let pass for 4 products, then 8, up to 256:
  * so a program that rewrites its operands hardly loses anything. One that has been found the same
@@ -50,8 +50,8 @@ bool duo_remembered_check(duo_resources *res, const duo_call *call);
 duo_outcome duo_remembered_place(duo_resources *res, const duo_operand *o, duo_operand *local);
 
 /*
- * Factors are about to be sent: `local` gets the remembered arrays whose copies they are sent to.
- * Then, after the product: have they been sent there?
+ * The first comes before factors are sent: in `local` they get the arrays whose copies they fill.
+ * The second comes after the product: `sent` tells whether the copies were filled.
  */
 void duo_remembered_begin(duo_resources *res, const duo_call *call, duo_call *local);
 void duo_remembered_end(duo_call *local, bool sent);

@@ -8,7 +8,7 @@
  * they were watched, and other mappings of the same memory. So only private anonymous mappings are
  * watched, and only where nothing is found pinned.
  *
- * Memory is whole pages here. The calls are not to be made by two threads at the same time.
+ * Memory is whole pages here. One thread at a time watches.
  */
 #ifndef DUO_WRITTEN_H
 #define DUO_WRITTEN_H
