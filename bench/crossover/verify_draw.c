@@ -6,19 +6,12 @@
 
 #include "algorithms.h"
 #include "bench/reference/random.h"
+#include "call/explain.h"
 
 const char *const duo_math_names[] = {[DUO_MATH_ACCURATE] = "accurate",
                                       [DUO_MATH_IEEE] = "ieee",
                                       [DUO_MATH_TF32] = "tf32",
                                       [DUO_MATH_FLOAT64] = "float64"};
-
-const char *const duo_residence_names[] = {[DUO_AT_UNUSED] = "-",
-                                           [DUO_AT_PAGEABLE] = "pageable",
-                                           [DUO_AT_PINNED] = "pinned",
-                                           [DUO_AT_KEPT] = "kept",
-                                           [DUO_AT_STALE] = "stale",
-                                           [DUO_AT_DEVICE] = "device",
-                                           [DUO_AT_REMEMBERED] = "remembered"};
 
 /* ---- Drawing ---- */
 

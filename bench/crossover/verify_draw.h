@@ -37,8 +37,7 @@ const char *duo_drawn_text(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT]);
 /* "pageable,device,pinned": the places of its operands. */
 const char *duo_drawn_places(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT]);
 
-/* A word for each math, and for each place. */
+/* A word for each math. */
 extern const char *const duo_math_names[DUO_MATH_FLOAT64 + 1];
-extern const char *const duo_residence_names[DUO_AT_REMEMBERED + 1];
 
 #endif

@@ -317,19 +317,20 @@ static void warn_once(const duo_report *report)
     duo_report_line(report, text);
 }
 
+const char *const duo_residence_names[] = {[DUO_AT_UNUSED] = "-",
+                                           [DUO_AT_PAGEABLE] = "pageable",
+                                           [DUO_AT_PINNED] = "pinned",
+                                           [DUO_AT_KEPT] = "kept",
+                                           [DUO_AT_STALE] = "stale",
+                                           [DUO_AT_DEVICE] = "device",
+                                           [DUO_AT_REMEMBERED] = "remembered"};
+
 /* The operation, its sizes, and where its operands were. */
 static void put_call(text_line *l, const duo_call *call, const duo_decision *d)
 {
-    static const char *const residences[] = {[DUO_AT_UNUSED] = "-",
-                                             [DUO_AT_PAGEABLE] = "pageable",
-                                             [DUO_AT_PINNED] = "pinned",
-                                             [DUO_AT_KEPT] = "kept",
-                                             [DUO_AT_STALE] = "stale",
-                                             [DUO_AT_DEVICE] = "device",
-                                             [DUO_AT_REMEMBERED] = "remembered"};
-    const char *const first = residences[d->residence[0]],
-                      *const second = residences[d->residence[1]],
-                      *const third = residences[d->residence[2]];
+    const char *const first = duo_residence_names[d->residence[0]],
+                      *const second = duo_residence_names[d->residence[1]],
+                      *const third = duo_residence_names[d->residence[2]];
     put(l, "duoblas: %s", d->operation);
     if (call->operation == DUO_SGEMM) {
         const bool transa = call->swapped ? call->transb : call->transa;

@@ -56,8 +56,8 @@ static void look_in_turn(void *job, int64_t piece)
         duo_remembered_bytes_look(c, b, b + 1);
 }
 
-/* The system says that nobody wrote to the part's whole pages. Are its ends the same, and the blocks
- * whose turn it is? */
+/* The system says that nobody wrote to the part's whole pages. Are its ends the same, and the
+ * blocks whose turn it is? */
 static bool others_same(duo_resources *res, duo_region *region, const duo_operand *o,
                         duo_range pages)
 {
