@@ -14,6 +14,14 @@ static duo_operand plain(int64_t rows, int64_t columns, bool read, bool written)
                          .residence = touched ? DUO_AT_PAGEABLE : DUO_AT_UNUSED};
 }
 
+const char *const duo_residence_names[] = {[DUO_AT_UNUSED] = "-",
+                                           [DUO_AT_PAGEABLE] = "pageable",
+                                           [DUO_AT_PINNED] = "pinned",
+                                           [DUO_AT_KEPT] = "kept",
+                                           [DUO_AT_STALE] = "stale",
+                                           [DUO_AT_DEVICE] = "device",
+                                           [DUO_AT_REMEMBERED] = "remembered"};
+
 void duo_call_set_sizes(duo_call *call, int64_t m, int64_t n, int64_t k)
 {
     const int64_t extent[DUO_OPERANDS] = {[DUO_A] = m, [DUO_B] = n, [DUO_C] = m};

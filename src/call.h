@@ -118,6 +118,9 @@ typedef struct duo_call {
     double *unrounded;
 } duo_call;
 
+/* A word for each residence, by its number. */
+extern const char *const duo_residence_names[DUO_AT_REMEMBERED + 1];
+
 /* A call with dense operands in plain host memory. They have no addresses: a prediction needs none,
  * and a caller that runs the call sets them. */
 duo_call duo_call_sgemm(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,

@@ -6,7 +6,7 @@
 
 #include "algorithms.h"
 #include "bench/reference/random.h"
-#include "call/explain.h"
+#include "call.h"
 
 const char *const duo_math_names[] = {[DUO_MATH_ACCURATE] = "accurate",
                                       [DUO_MATH_IEEE] = "ieee",

@@ -9,7 +9,7 @@
 #include "bench/tool/table.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
-#include "call/explain.h"
+#include "call.h"
 #include "choice/profile_in_use.h"
 #include "gpu/backend/devices.h"
 #include "host/environment.h"

@@ -317,14 +317,6 @@ static void warn_once(const duo_report *report)
     duo_report_line(report, text);
 }
 
-const char *const duo_residence_names[] = {[DUO_AT_UNUSED] = "-",
-                                           [DUO_AT_PAGEABLE] = "pageable",
-                                           [DUO_AT_PINNED] = "pinned",
-                                           [DUO_AT_KEPT] = "kept",
-                                           [DUO_AT_STALE] = "stale",
-                                           [DUO_AT_DEVICE] = "device",
-                                           [DUO_AT_REMEMBERED] = "remembered"};
-
 /* The operation, its sizes, and where its operands were. */
 static void put_call(text_line *l, const duo_call *call, const duo_decision *d)
 {

@@ -18,7 +18,4 @@ void duo_explain_reason(const duo_last *last, const char *no_gpu, duo_decision *
 /* Writes the line of the context's last call, if lines are wanted. */
 void duo_explain_line(duo_context *ctx);
 
-/* By duo_residence. */
-extern const char *const duo_residence_names[DUO_AT_REMEMBERED + 1];
-
 #endif
