@@ -1,6 +1,6 @@
 /*
- * test_tags.c - tags of blocks (data/tags.h): as they are defined, on the CPU and on the device, and
- * other ones after every change.
+ * test_tags.c - tags of blocks (data/tags.h): as they are defined, on the CPU and on the device;
+ * after every change they are others.
  */
 #include <stdlib.h>
 #include <string.h>
