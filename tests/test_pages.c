@@ -4,14 +4,20 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "data/runs.h"
 #include "host/pages.h"
+#include "support/child.h"
 #include "support/data.h"
 #include "support/harness.h"
 
@@ -103,7 +109,6 @@ static void missing(void)
     CHECK(!duo_pages_missing(memory, PAGES * page), "written memory");
     munmap(memory, PAGES * page);
     CHECK(!duo_pages_missing(memory, PAGES * page), "no memory at all");
-    duo_pages_make(memory, PAGES * page); /* nothing to do, and no harm */
 }
 
 /* Whole pages lie between the runs. They are not made. */
@@ -124,10 +129,57 @@ static void runs_with_gaps(void)
     munmap(memory, PAGES * page);
 }
 
+/* ---- A system without MADV_POPULATE_WRITE ---- */
+
+enum { POPULATE_WRITE = 23 };
+
+/* madvise answers that it does not know it. False: the system has no such filters. */
+static bool become_old(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, POPULATE_WRITE, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {sizeof rules / sizeof rules[0], rules};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+static bool in_child; /* on an old system */
+static void on_an_old_system(void);
+
 static const test_entry tests[] = {{"any_part", any_part},
                                    {"written_meanwhile", written_meanwhile},
                                    {"missing", missing},
                                    {"runs_with_gaps", runs_with_gaps},
+                                   {"on_an_old_system", on_an_old_system},
                                    {NULL, NULL}};
 
-int main(int argc, char **argv) { return test_main(argc, argv, "pages", tests); }
+/* In a child: all other tests. */
+static int old_system(void)
+{
+    if (!become_old()) return 77;
+    return test_main(1, (char *[]){"pages", NULL}, "pages", tests);
+}
+
+/* The same holds there. */
+static void on_an_old_system(void)
+{
+    static test_child child;
+    test_case("pages/old");
+    if (in_child) return;
+    test_child_run("old", (const char *const[]){NULL}, 60, &child);
+    if (child.exit_status == 77) return test_skip("the system filters no calls");
+    CHECK(child.exit_status == 0, "exit %d: %.300s %.300s", child.exit_status, child.out,
+          child.err);
+}
+
+int main(int argc, char **argv)
+{
+    in_child = test_child_task(argc, argv) != NULL;
+    return in_child ? old_system() : test_main(argc, argv, "pages", tests);
+}

@@ -2,12 +2,16 @@
 #define _GNU_SOURCE
 #include "host/pages.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20 };
+
+/* MADV_POPULATE_WRITE of Linux 5.14, which older headers do not have. */
+enum { POPULATE_WRITE = 23 };
 
 void *duo_pages_allocate(size_t bytes, size_t *all)
 {
@@ -21,25 +25,19 @@ void *duo_pages_allocate(size_t bytes, size_t *all)
 
 static size_t page_bytes(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
-/* Are `pages` pages there, from this one on? False: the system does not tell. */
-static bool ask(const char *first, size_t pages, unsigned char *there)
+/* Is the page of this byte missing? False: the system does not tell. */
+static bool missing(uintptr_t byte)
 {
-    return mincore((void *)(uintptr_t)first, pages * page_bytes(), there) == 0;
-}
-
-static const char *page_of(const void *memory)
-{
-    return (const char *)((uintptr_t)memory / page_bytes() * page_bytes());
+    unsigned char there;
+    return mincore((void *)(byte / page_bytes() * page_bytes()), 1, &there) == 0 &&
+           (there & 1) == 0;
 }
 
 bool duo_pages_missing(const void *memory, size_t bytes)
 {
     enum { LOOKS = 4 }; /* each a system call of 0.6 us */
-    unsigned char there;
-    for (size_t i = 0; i < LOOKS && bytes > 0; i++) {
-        const char *const at = (const char *)memory + (bytes - 1) / (LOOKS - 1) * i;
-        if (ask(page_of(at), 1, &there) && (there & 1) == 0) return true;
-    }
+    for (size_t i = 0; i < LOOKS && bytes > 0; i++)
+        if (missing((uintptr_t)memory + (bytes - 1) / (LOOKS - 1) * i)) return true;
     return false;
 }
 
@@ -53,17 +51,10 @@ static void write_same(unsigned char *byte)
 
 void duo_pages_make(void *memory, size_t bytes)
 {
-    enum { AT_ONCE = 64 };
-    unsigned char there[AT_ONCE];
-    char *const begin = memory, *const end = begin + bytes;
-    const size_t page = page_bytes();
-    const char *next = page_of(begin);
-    while (next < end) {
-        const size_t left = ((size_t)(end - next) + page - 1) / page;
-        const size_t pages = left < AT_ONCE ? left : AT_ONCE;
-        if (!ask(next, pages, there)) return;
-        for (size_t i = 0; i < pages; i++, next += page)
-            if ((there[i] & 1) == 0)
-                write_same((unsigned char *)begin + (next > begin ? next - begin : 0));
-    }
+    unsigned char *const begin = memory, *const end = begin + bytes;
+    const size_t page = page_bytes(), before = (uintptr_t)memory % page;
+    if (bytes == 0 || madvise(begin - before, before + bytes, POPULATE_WRITE) == 0) return;
+    if (errno != EINVAL) return; /* not: an older system */
+    for (unsigned char *next = begin; next < end; next += page - (uintptr_t)next % page)
+        write_same(next);
 }

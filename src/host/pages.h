@@ -18,9 +18,8 @@ void *duo_pages_allocate(size_t bytes, size_t *all);
 /* Are pages of this memory not there yet? Looks at a few. */
 bool duo_pages_missing(const void *memory, size_t bytes);
 
-/* Makes the pages of this memory that are not there yet: writes to one byte in each of them. The
- * byte keeps its value, even if others write to it meanwhile. Nothing is done where the system does
- * not tell. */
+/* Makes the pages of this memory that are not there yet. The memory keeps what it holds, even if
+ * others write to it meanwhile. */
 void duo_pages_make(void *memory, size_t bytes);
 
 #endif
