@@ -119,9 +119,7 @@ static void runs_with_gaps(void)
     const duo_runs r = duo_runs_of(2 * floats, PAGES / 4, 4 * floats, 2 * floats);
     test_case("pages/runs");
     const int64_t count = r.rows * r.columns - 2 * floats;
-    for (int64_t slice = 0;
-         duo_runs_make_pages(&r, (float *)(void *)memory, floats, count, slice, 4); slice++)
-        continue;
+    duo_runs_make_pages(&r, (float *)(void *)memory, floats, count, 4);
     for (size_t p = 0; p < PAGES; p++) {
         const bool in = p % 4 < 2 && p != 0 && p != PAGES - 3;
         CHECK(is_there(memory, p) == in, "page %zu", p);

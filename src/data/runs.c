@@ -117,34 +117,29 @@ void duo_runs_pack(const duo_runs *r, float *host, float *packed, int64_t from, 
 
 /* ---- Pages ---- */
 
-enum { PAGES_SLICE = 1 << 15 }; /* floats: 32 pages, 100 us */
-
 typedef struct pages {
     const duo_runs *r;
     float *host;
-    int64_t from, count, part, slice;
+    int64_t from, count, part;
 } pages;
 
-static void make_slice(void *job, int64_t number)
+static void make_part(void *job, int64_t number)
 {
     const pages *const p = job;
-    const int64_t begin = number * p->part,
-                  part = p->count - begin < p->part ? p->count - begin : p->part;
-    const int64_t low = p->slice * PAGES_SLICE, rows = p->r->rows;
-    const int64_t high = low + PAGES_SLICE < part ? low + PAGES_SLICE : part;
-    for (int64_t i = low; i < high;) {
-        const int64_t at = p->from + begin + i, row = at % rows;
-        const int64_t piece = rows - row < high - i ? rows - row : high - i;
+    const int64_t begin = number * p->part, rows = p->r->rows;
+    const int64_t end = begin + p->part < p->count ? begin + p->part : p->count;
+    for (int64_t i = begin; i < end;) {
+        const int64_t at = p->from + i, row = at % rows;
+        const int64_t piece = rows - row < end - i ? rows - row : end - i;
         duo_pages_make(run_of(p->r, p->host, at / rows) + row, (size_t)piece * sizeof(float));
         i += piece;
     }
 }
 
-bool duo_runs_make_pages(const duo_runs *r, float *host, int64_t from, int64_t count, int64_t slice,
+void duo_runs_make_pages(const duo_runs *r, float *host, int64_t from, int64_t count,
                          int most_threads)
 {
     const int64_t part = (count + DUO_PAGE_PARTS - 1) / DUO_PAGE_PARTS;
-    pages job = {r, host, from, count, part, slice};
-    duo_team_run(make_slice, &job, DUO_PAGE_PARTS, most_threads);
-    return (slice + 1) * PAGES_SLICE < part;
+    pages job = {r, host, from, count, part};
+    duo_team_run(make_part, &job, DUO_PAGE_PARTS, most_threads);
 }

@@ -57,14 +57,11 @@ static inline duo_packing_way duo_packing_way_of(double bytes)
 void duo_runs_pack(const duo_runs *runs, float *host, float *packed, int64_t from, int64_t count,
                    duo_packing_way way, int most_threads);
 
-/*
- * Makes pages of elements [from, from + count) of one matrix (host/pages.h); pages between the runs
- * are not made. The elements are cut into DUO_PAGE_PARTS equal parts, and each thread works in
- * another part: two threads that make pages in the same 2 MiB wait for each other, and 16 make them
- * at a quarter of the rate. `slice` of each part is made, from 0 on. False: that was the last one.
- */
+/* Makes pages of elements [from, from + count) of one matrix (host/pages.h); pages between the runs
+ * are not made. The elements are cut into DUO_PAGE_PARTS equal parts, one for each piece of the
+ * team's job. */
 enum { DUO_PAGE_PARTS = 16, DUO_PAGE_ELEMENTS = DUO_PAGE_PARTS << 19 }; /* at most: 2 MiB a part */
-bool duo_runs_make_pages(const duo_runs *runs, float *host, int64_t from, int64_t count,
-                         int64_t slice, int most_threads);
+void duo_runs_make_pages(const duo_runs *runs, float *host, int64_t from, int64_t count,
+                         int most_threads);
 
 #endif

@@ -43,9 +43,8 @@ typedef struct duo_stream {
     int fetch;       /* pieces of this FETCH are queued next; or a step before it */
     int64_t fetched; /* elements of it that are under way */
     duo_flight flying[DUO_STAGES];
-    int first, count;    /* the ring of flights */
-    int64_t pages_from;  /* C may have pages that are not there yet, from this element on; -1: no */
-    int64_t pages_slice; /* the slice of them that is made next (data/runs.h) */
+    int first, count;   /* the ring of flights */
+    int64_t pages_from; /* C may have pages that are not there yet, from this element on; -1: no */
     int products[DUO_LANES], tiles[DUO_LANES];
 
     /* Progress, if events are told. */

@@ -253,9 +253,7 @@ bool duo_stream_make_pages(duo_stream *s)
     const duo_runs r = runs_of_c(c);
     const int64_t left = r.rows * r.columns - s->pages_from;
     const int64_t count = left < DUO_PAGE_ELEMENTS ? left : DUO_PAGE_ELEMENTS;
-    if (duo_runs_make_pages(&r, c->address, s->pages_from, count, s->pages_slice++, s->threads))
-        return true;
-    s->pages_slice = 0;
+    duo_runs_make_pages(&r, c->address, s->pages_from, count, s->threads);
     s->pages_from = count < left ? s->pages_from + count : -1;
     return true;
 }

@@ -19,7 +19,7 @@ void *duo_pages_allocate(size_t bytes, size_t *all);
 bool duo_pages_missing(const void *memory, size_t bytes);
 
 /* Makes the pages of this memory that are not there yet. The memory keeps what it holds, even if
- * others write to it meanwhile. */
+ * others write to it meanwhile. Threads that make pages in the same 2 MiB wait for each other. */
 void duo_pages_make(void *memory, size_t bytes);
 
 #endif
