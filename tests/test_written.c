@@ -4,13 +4,18 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,11 +25,22 @@
 #include "support/data.h"
 #include "support/harness.h"
 
+/* A ring of io_uring, with room for one request. */
+typedef struct ring {
+    int file;
+    struct io_uring_sqe *request;
+    struct io_uring_cqe *answers;
+    unsigned *queued, *places, *answered, *seen, mask, answers_mask;
+} ring;
+
 enum { PAGES = 256, MOST = 1024 };
 static size_t page, bytes;
 static char *area, *shadow, *spare; /* spare: as large, to move pages to */
 static char news[MOST];             /* what is written */
 static int file, self;              /* of random bytes; the process's memory */
+static int direct;                  /* the file past the system's cache; negative: it cannot be */
+static aio_context_t reads;         /* 0: the system has none */
+static ring uring;                  /* file < 0: the system has none */
 
 static char *map(char *at, size_t size)
 {
@@ -71,6 +87,62 @@ static bool by_readv(target *t)
     return preadv(file, parts, 2, 0) >= 0;
 }
 
+/* The device may write to the page itself. */
+static bool by_direct_read(target *t) { return pread(direct, t->first, page, 0) == (ssize_t)page; }
+
+static bool by_aio(target *t)
+{
+    struct iocb request = {.aio_lio_opcode = IOCB_CMD_PREAD,
+                           .aio_fildes = (unsigned)(direct >= 0 ? direct : file),
+                           .aio_buf = (uintptr_t)t->first,
+                           .aio_nbytes = page};
+    struct io_event answer;
+    struct iocb *const list[] = {&request};
+    return syscall(SYS_io_submit, reads, 1L, list) == 1 &&
+           syscall(SYS_io_getevents, reads, 1L, 1L, &answer, NULL) == 1 &&
+           answer.res == (int64_t)page;
+}
+
+static void *map_ring(int of, size_t size, long long what)
+{
+    void *const memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, of, (off_t)what);
+    if (memory == MAP_FAILED) abort();
+    return memory;
+}
+
+static void open_uring(void)
+{
+    struct io_uring_params p = {0};
+    uring.file = (int)syscall(SYS_io_uring_setup, 1u, &p);
+    if (uring.file < 0) return;
+    char *const sent = map_ring(uring.file, page, IORING_OFF_SQ_RING);
+    char *const back = map_ring(uring.file, page, IORING_OFF_CQ_RING);
+    uring.request = map_ring(uring.file, page, IORING_OFF_SQES);
+    uring.queued = (unsigned *)(void *)(sent + p.sq_off.tail);
+    uring.places = (unsigned *)(void *)(sent + p.sq_off.array);
+    uring.mask = *(unsigned *)(void *)(sent + p.sq_off.ring_mask);
+    uring.answered = (unsigned *)(void *)(back + p.cq_off.tail);
+    uring.seen = (unsigned *)(void *)(back + p.cq_off.head);
+    uring.answers_mask = *(unsigned *)(void *)(back + p.cq_off.ring_mask);
+    uring.answers = (struct io_uring_cqe *)(void *)(back + p.cq_off.cqes);
+}
+
+static bool by_uring(target *t)
+{
+    *uring.request = (struct io_uring_sqe){.opcode = IORING_OP_READ,
+                                           .fd = direct >= 0 ? direct : file,
+                                           .addr = (uintptr_t)t->first,
+                                           .len = (unsigned)page};
+    uring.places[*uring.queued & uring.mask] = 0;
+    __atomic_store_n(uring.queued, *uring.queued + 1, __ATOMIC_RELEASE);
+    if (syscall(SYS_io_uring_enter, uring.file, 1u, 1u, IORING_ENTER_GETEVENTS, NULL, 0L) != 1)
+        return false;
+    if (__atomic_load_n(uring.answered, __ATOMIC_ACQUIRE) == *uring.seen) return false;
+    const int read_bytes = uring.answers[*uring.seen & uring.answers_mask].res;
+    __atomic_store_n(uring.seen, *uring.seen + 1, __ATOMIC_RELEASE);
+    return read_bytes == (int)page;
+}
+
 static bool by_pipe(target *t)
 {
     int ends[2];
@@ -102,6 +174,24 @@ static bool by_other_process(target *t)
     }
     int status = 1;
     return waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* A debugger writes a word. */
+static bool by_debugger(target *t)
+{
+    const pid_t parent = getpid(), child = fork();
+    if (child == 0) {
+        long word;
+        memcpy(&word, news, sizeof word);
+        int status;
+        if (ptrace(PTRACE_ATTACH, parent, NULL, NULL) != 0) _exit(77);
+        const bool good = waitpid(parent, &status, __WALL) == parent &&
+                          ptrace(PTRACE_POKEDATA, parent, t->first, word) == 0;
+        _exit(ptrace(PTRACE_DETACH, parent, NULL, NULL) == 0 && good ? 0 : 1);
+    }
+    int status = 1;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+           (WEXITSTATUS(status) == 0 || (WEXITSTATUS(status) == 77 && store(t) == NULL));
 }
 
 /* A child has the pages, too, while the parent writes. */
@@ -188,10 +278,14 @@ static const struct {
     {"an atomic operation", by_atomic},
     {"read", by_read},
     {"readv", by_readv},
+    {"a read past the cache", by_direct_read},
+    {"an asynchronous read", by_aio},
+    {"io_uring", by_uring},
     {"a pipe", by_pipe},
     {"a socket", by_socket},
     {"/proc/self/mem", by_own_file},
     {"another process", by_other_process},
+    {"a debugger", by_debugger},
     {"the parent of a child", beside_child},
     {"a process in the same memory", by_clone},
     {"MADV_DONTNEED", by_dropping},
@@ -203,6 +297,14 @@ static const struct {
     {"a file mapped over it", by_file},
 };
 enum { WRITERS = sizeof writers / sizeof writers[0] };
+
+/* Does the system have what it needs? */
+static bool is_possible(int who)
+{
+    return (writers[who].write != by_direct_read || direct >= 0) &&
+           (writers[who].write != by_aio || reads != 0) &&
+           (writers[who].write != by_uring || uring.file >= 0);
+}
 
 /* ---- Tests ---- */
 
@@ -226,8 +328,14 @@ static bool open_all(test_rng *rng)
     spare = map(NULL, bytes);
     file = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     self = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    if (syscall(SYS_io_setup, 1u, &reads) != 0) reads = 0;
+    open_uring();
     for (size_t i = 0; i < bytes; i++) shadow[i] = (char)test_random(rng);
     if (file < 0 || write(file, shadow, bytes) != (ssize_t)bytes) abort();
+    char name[64];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+    direct = open(name, O_RDONLY | O_DIRECT | O_CLOEXEC);
     if (new_area(rng)) return true;
     test_skip(why);
     return false;
@@ -240,6 +348,10 @@ static void close_all(void)
     free(shadow);
     close(file);
     close(self);
+    if (direct >= 0) close(direct);
+    if (reads != 0) (void)syscall(SYS_io_destroy, reads);
+    if (uring.file >= 0) close(uring.file);
+    reads = 0;
 }
 
 static void each_writer_is_seen(void)
@@ -257,6 +369,7 @@ static void each_writer_is_seen(void)
         t.span = ((size_t)(t.to - t.first) + t.count + page - 1) / page * page;
         for (int i = 0; i < MOST; i++) news[i] = (char)test_random(&rng);
         quiet += !duo_written_since(area, bytes);
+        if (!is_possible(who)) continue;
         CHECK(writers[who].write(&t), "%s failed", writers[who].name);
         const bool differs = memcmp(area, shadow, bytes) != 0;
         const bool seen = duo_written_since(area, bytes);
@@ -277,9 +390,23 @@ static void each_writer_is_seen(void)
     for (int who = 0; who < WRITERS; who++) {
         test_case("writers/%s", writers[who].name);
         CHECK(missed[who] == 0, "%d of %d changes were missed", missed[who], changed[who]);
-        CHECK(changed[who] > 0, "it changed nothing");
+        CHECK(changed[who] > 0 || !is_possible(who), "it changed nothing");
     }
     close_all();
+}
+
+/* Memory that io_uring has pinned is not watched, until it is pinned no more. */
+static void while_pinned(void)
+{
+    const struct iovec buffer = {map(NULL, page), page};
+    if (uring.file >= 0 &&
+        syscall(SYS_io_uring_register, uring.file, IORING_REGISTER_BUFFERS, &buffer, 1u) == 0) {
+        CHECK(!duo_written_watch(buffer.iov_base, page, &why), "pinned memory");
+        (void)syscall(SYS_io_uring_register, uring.file, IORING_UNREGISTER_BUFFERS, NULL, 0u);
+    }
+    for (int i = 0; i < 5000 && !duo_written_watch(buffer.iov_base, page, &why); i++) usleep(1000);
+    CHECK(duo_written_watch(buffer.iov_base, page, &why), "%s", why);
+    munmap(buffer.iov_base, page);
 }
 
 /* Memory that others could write to unseen. */
@@ -297,6 +424,7 @@ static void what_is_not_watched(void)
           "memory in several mappings");
     munmap(area + page, page);
     CHECK(!duo_written_watch(area, bytes, &why), "a gap");
+    while_pinned();
     munmap(shared, bytes);
     munmap(of_file, bytes);
     (void)map(area + page, page);
