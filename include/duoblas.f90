@@ -92,6 +92,8 @@ module duoblas
         character(kind=c_char) :: note(160)
         integer(c_int) :: ran ! counts from 0, as in C
         real(c_double) :: profile_seconds
+        integer(c_int) :: gpu
+        real(c_double) :: gpu_seconds, open_seconds, checked_bytes, spared_seconds
         type(duo_parts) :: parts(DUO_CANDIDATES)
         character(kind=c_char) :: reason(320)
         integer(c_int64_t) :: count

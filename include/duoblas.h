@@ -1400,6 +1400,15 @@ typedef struct duo_decision {
     double profile_seconds;          /* the profile's prediction for it; differs from
                                         predicted_seconds where something was learned
                                         (duo_set_adapt) */
+    int gpu;                         /* 1: the call could use an open GPU; 0: none was open, or the
+                                        path is the CPU's; -1: none can be used */
+    double gpu_seconds;              /* of a call on the CPU, on the path auto: predicted on the
+                                        GPU; on an H100 if none can be used. Infinite: the CPU is
+                                        faster. Negative for all other calls */
+    double open_seconds;             /* opening that GPU takes so long, once in a process */
+    double checked_bytes;            /* read to see whether factors on the GPU are still the same
+                                        (duo_set_remember) */
+    double spared_seconds;           /* predicted: sending these takes so much longer */
     duo_parts parts[DUO_CANDIDATES]; /* of candidate[]'s predicted_seconds */
     char reason[320];                /* why this algorithm, in a sentence; empty: no call yet */
 

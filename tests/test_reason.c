@@ -231,6 +231,66 @@ static void other_reasons(void)
     duo_profile_reset();
 }
 
+static void tells_of_gpu(duo_path path, int gpu, double least, double most)
+{
+    duo_context *const ctx = context_on(path);
+    CHECK_STATUS(DUO_OK, duo_set_open(ctx, DUO_OPEN_BACKGROUND));
+    sum_all(ctx, vector);
+    const duo_decision d = last_decision(ctx);
+    CHECK(d.gpu == gpu, "%d, not %d", d.gpu, gpu);
+    CHECK(d.gpu_seconds >= least && d.gpu_seconds <= most, "%g s", d.gpu_seconds);
+    CHECK(test_close(d.open_seconds, gpu < 0 ? 0.28 : 0.3, 1e-9), "opened in %g s", d.open_seconds);
+    test_context_end(ctx);
+}
+
+/* What a GPU would do that is not open: the profile's if there may be one, else an H100. */
+static void missing_gpu(void)
+{
+    const double none = (double)INFINITY;
+    make_vector();
+    new_machine(1e-3, 1e-5);
+    free_link();
+    sim_set_devices(1);
+    duo_backend_install(sim_backend());
+    test_case("gpu/unopened");
+    tells_of_gpu(DUO_PATH_AUTO, 0, 1e-5, 1.001e-5);
+    test_case("gpu/cpu alone");
+    tells_of_gpu(DUO_PATH_CPU, 0, -1.0, -1.0);
+    test_case("gpu/it runs there");
+    tells_of_gpu(DUO_PATH_GPU, 1, -1.0, -1.0);
+    tells_of_gpu(DUO_PATH_AUTO, 1, -1.0, -1.0);
+    test_case("gpu/open and slower");
+    new_machine(1e-5, 1e-3);
+    tells_of_gpu(DUO_PATH_AUTO, 1, none, none);
+
+    sim_set_devices(0);
+    duo_backend without = *sim_backend();
+    without.absent = "built for no GPU";
+    duo_backend_install(&without);
+    test_case("gpu/none: an H100 is slower");
+    tells_of_gpu(DUO_PATH_AUTO, -1, none, none);
+    test_case("gpu/none: an H100 is faster"); /* 1 MiB at 49 GB/s, and its launch */
+    new_machine(1.0, 1.0);
+    tells_of_gpu(DUO_PATH_AUTO, -1, 20e-6, 100e-6);
+
+    test_case("gpu/none: a batch"); /* all products of it */
+    enum { SIZE = 100, COUNT = 100 };
+    float *const of = calloc(3 * SIZE * SIZE * COUNT, sizeof *of);
+    const int64_t step = SIZE * SIZE, all = step * COUNT;
+    duo_context *const ctx = context_on(DUO_PATH_AUTO);
+    CHECK_STATUS(DUO_OK,
+                 duo_sgemm_strided_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, SIZE,
+                                           SIZE, SIZE, 1.0f, of, SIZE, step, of + all, SIZE, step,
+                                           0.0f, of + 2 * all, SIZE, step, COUNT));
+    const duo_decision d = last_decision(ctx);
+    CHECK(d.gpu_seconds > 100e-6 && d.gpu_seconds < 10e-3, "%g s", d.gpu_seconds);
+    test_context_end(ctx);
+    free(of);
+    duo_backend_install(sim_backend());
+    free(vector);
+    duo_profile_reset();
+}
+
 /* Other versions have a shorter structure, or a longer one: nothing is written beyond it. */
 static void shorter_structure(void)
 {
@@ -266,6 +326,7 @@ int main(int argc, char **argv)
         {"reductions", reductions},
         {"products", products},
         {"other_reasons", other_reasons},
+        {"missing_gpu", missing_gpu},
         {"shorter_structure", shorter_structure},
         {NULL, NULL},
     };

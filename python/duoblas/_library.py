@@ -53,7 +53,9 @@ class Decision(ctypes.Structure):
                 ("algorithm", c_char_p), ("threads", c_int), ("predicted_seconds", c_double),
                 ("seconds", c_double), ("candidates", c_int),
                 ("candidate", Candidate * _CANDIDATES), ("note", c_char * 160), ("ran", c_int),
-                ("profile_seconds", c_double), ("parts", Parts * _CANDIDATES),
+                ("profile_seconds", c_double), ("gpu", c_int), ("gpu_seconds", c_double),
+                ("open_seconds", c_double), ("checked_bytes", c_double),
+                ("spared_seconds", c_double), ("parts", Parts * _CANDIDATES),
                 ("reason", c_char * 320), ("count", c_int64), ("route", c_char_p * _CANDIDATES)]
 
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "call/explain_gpu.h"
 #include "call/route.h"
 #include "choice/transfer_cost.h"
 #include "choice/select.h"
@@ -279,7 +280,10 @@ void duo_explain_reason(const duo_last *last, const char *no_gpu, duo_decision *
 {
     text_line line = {.text = decision->reason, .size = sizeof decision->reason};
     if (decision->operation == NULL) return;
-    if (last->algorithm != NULL) decision->profile_seconds = by_the_profile(last, decision->ran);
+    if (last->algorithm != NULL) {
+        decision->profile_seconds = by_the_profile(last, decision->ran);
+        duo_explain_gpu(last, no_gpu, decision);
+    }
     if (decision->size <= offsetof(duo_decision, parts)) return; /* no room for the rest */
     for (int i = 0; i < last->candidates; i++)
         decision->parts[i] = parts_of(last, &last->choice[i]);

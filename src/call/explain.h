@@ -11,8 +11,9 @@ void duo_explain_complete(duo_last *last, const duo_conditions *conditions);
  * decision->size. */
 void duo_explain_decision(const duo_last *last, const char *note, duo_decision *decision);
 
-/* Adds the profile's own prediction, and parts and the reason if decision->size has room for them.
- * no_gpu: why the context has no usable GPU; "": it has one, or that is unknown. */
+/* Adds the profile's own prediction, what a GPU would do (explain_gpu.h), and parts and the reason
+ * if decision->size has room for them. no_gpu: why the context has no usable GPU; "": it has one,
+ * or that is unknown. */
 void duo_explain_reason(const duo_last *last, const char *no_gpu, duo_decision *decision);
 
 /* Writes the line of the context's last call, if lines are wanted. */
