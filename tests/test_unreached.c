@@ -46,6 +46,7 @@ static int be_program(const char *task)
         return duo_sasum(NULL, 1, &(const float){3.0f}, 1, &sum) == DUO_OK && sum == 3.0f ? 0 : 1;
     if (strcmp(task, "plug") == 0) return call_plug(TEST_PLUG, 0) == 6.0 ? 0 : 1;
     if (strcmp(task, "deep") == 0) return call_plug(TEST_PLUG, RTLD_DEEPBIND) == 0.0 ? 0 : 1;
+    if (strcmp(task, "late") == 0) return call_plug(TEST_PLUG, 0) == 0.0 ? 0 : 1;
     if (strcmp(task, "double") == 0) return call_plug(TEST_PLUG_DOUBLE, 0) >= 0.0 ? 0 : 1;
     if (strcmp(task, "both") == 0)
         return call_plug(TEST_PLUG, 0) == 6.0 && call_plug(TEST_PLUG_DOUBLE, 0) >= 0.0 ? 0 : 1;
@@ -67,7 +68,9 @@ static int run(char *task)
     snprintf(process, sizeof process, "%ld", (long)getpid());
     if (setenv("DUOBLAS_RUN", process, 1) != 0) return 1;
     if (setenv("DUOBLAS_SUMMARY", "stderr", 1) != 0) return 1;
-    if (setenv("LD_PRELOAD", TEST_DROP_IN, 1) != 0) return 1;
+    const bool late = strcmp(task, "late") == 0;
+    if (setenv("LD_PRELOAD", late ? TEST_OWN_BLAS ":" TEST_DROP_IN : TEST_DROP_IN, 1) != 0)
+        return 1;
     execv("/proc/self/exe", arguments);
     return 1;
 }
@@ -106,9 +109,14 @@ static void reasons(void)
     said = summary_of("deep");
     test_contains(said, "no BLAS call of process");
     test_contains(said, "plug.so got sgemm_ of libown_blas.so from the loader: it was opened with "
-                        "RTLD_DEEPBIND");
+                        "RTLD_DEEPBIND\n");
     lacks(said, "would call");
     lacks(said, "for which no loaded object asks");
+
+    said = summary_of("late");
+    test_contains(said, "plug.so got sgemm_ of libown_blas.so from the loader: that library stands "
+                        "before the drop-in\n");
+    lacks(said, "RTLD_DEEPBIND");
 
     said = summary_of("double");
     test_contains(said, "no BLAS call of process");

@@ -33,6 +33,7 @@ typedef struct object {
     char direct[TEXT];  /* an operation of duoblas.h that it calls */
     char bound[TEXT];   /* asked for, and bound by the loader to a library ... */
     char to[TEXT];      /* ... of this name */
+    bool late;          /* ... that is searched before the drop-in */
     char has[TEXT];     /* served, defined here, and others see it */
     char keeps[TEXT];   /* served, defined here, hidden from others */
     char other[TEXT];   /* an sgemm that is not served */
@@ -153,6 +154,14 @@ static const void *dynamic(const struct link_map *map, ElfW(Sxword) tag, size_t 
     return NULL;
 }
 
+/* Does a search of all libraries find ours last, or not at all? */
+static bool comes_late(const ours *r, const char *name)
+{
+    Dl_info first;
+    void *const address = dlsym(RTLD_DEFAULT, name);
+    return address == NULL || dladdr(address, &first) == 0 || first.dli_fbase != r->where;
+}
+
 /* Finds in a table of relocations the served names that are bound to another library. */
 static void see_bound(const ours *r, object *o, const struct link_map *map,
                       const ElfW(Rela) * table, size_t bytes)
@@ -171,6 +180,7 @@ static void see_bound(const ours *r, object *o, const struct link_map *map,
         if (dladdr(address, &given) == 0 || given.dli_fbase == r->where ||
             (ElfW(Addr))given.dli_fbase == map->l_addr || given.dli_fname == NULL)
             continue;
+        if (*o->bound == '\0') o->late = comes_late(r, name);
         const char *const slash = strrchr(given.dli_fname, '/');
         keep(o->to, slash != NULL ? slash + 1 : given.dli_fname);
         keep(o->bound, name);
@@ -267,11 +277,9 @@ static bool tell(FILE *to, const report *r, const object *o)
     if (o->mkl)
         fprintf(to, "  %s has MKL, which calls its own sgemm\n", o->title);
     else if (*o->bound != '\0')
-        fprintf(
-            to,
-            "  %s got %s of %s from the loader: it was opened with RTLD_DEEPBIND, or asks for a "
-            "version of the name\n",
-            o->title, o->bound, o->to);
+        fprintf(to, "  %s got %s of %s from the loader: %s\n", o->title, o->bound, o->to,
+                o->late ? "that library stands before the drop-in"
+                        : "it was opened with RTLD_DEEPBIND");
     else if (*o->has != '\0' && !o->program) {
         if (*r->asks.asks != '\0' || *r->double_.double_ != '\0' || *r->direct.direct != '\0' ||
             r->bound)
