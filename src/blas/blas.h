@@ -109,8 +109,9 @@ bool duo_blas_summary_wanted(void);
 /* Seconds on a monotonic clock. */
 double duo_blas_clock(void);
 
-/* Counts the calling thread's last call, which began at `started`. bytes: its operands'. */
-void duo_blas_summary_add(double started, const double bytes[3]);
+/* Counts the calling thread's last call, which began at `started`. bytes: its operands'. at: their
+ * addresses, of a product; NULL: it is none, or a batch. */
+void duo_blas_summary_add(double started, const double bytes[3], const float *const at[3]);
 
 /* ---- Why nothing was called, or hardly anything: unreached.c ---- */
 

@@ -70,7 +70,8 @@ static void end(const duo_blas_gemm *g, duo_status status, double started, int64
         const double m = (double)g->m, n = (double)g->n, k = (double)g->k, all = (double)count;
         const double bytes[3] = {4.0 * m * k * all, 4.0 * k * n * all,
                                  4.0 * m * n * (g->beta != 0.0f ? 2.0 : 1.0) * all};
-        duo_blas_summary_add(started, bytes);
+        const float *const at[3] = {g->a, g->b, g->c};
+        duo_blas_summary_add(started, bytes, count == 1 ? at : NULL);
     }
 }
 
@@ -135,7 +136,7 @@ float duo_blas_reduce(duo_blas_reduction operation, int64_t n, const float *x, i
     else if (summary) {
         const double length = 4.0 * (double)n;
         const double bytes[3] = {length, operation == DUO_BLAS_SDOT ? length : 0.0, 4.0};
-        duo_blas_summary_add(started, bytes);
+        duo_blas_summary_add(started, bytes, NULL);
     }
     return result;
 }

@@ -18,22 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "blas/blas.h"
+#include "blas/tally.h"
 
-enum { OPERATIONS = 4, NOWHERE = 2, PLACES };
-
-typedef struct tally {
-    int64_t calls[PLACES]; /* by duo_side; NOWHERE: nothing to do */
-    double seconds[PLACES];
-    double bytes;               /* of all operands */
-    double sent_bytes;          /* sent to the device and back */
-    double same_bytes;          /* not sent, as they were there from an earlier call */
-    double expected_seconds[2]; /* by duo_side: predicted for all calls, if all ran on it */
-    double chosen_seconds;      /* predicted for all calls on the sides where they ran */
-    double profile_seconds;     /* the same only by the profile, without learning */
-    int64_t without[2];         /* by duo_side: calls that this side could not do */
-} tally;
-
+enum { OPERATIONS = 4 };
 static const char *const names[OPERATIONS] = {"sgemm", "sasum", "ssum", "sdot"};
 static tally own[OPERATIONS];
 static tally *tallies = own; /* in a forked child: in memory that it shares with its parents */
@@ -41,6 +28,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *where;   /* NULL: not wanted */
 static long started_by_run; /* the process that `duoblas run` became; 0: none */
+static bool remembers;      /* may the library remember factors? */
 static bool forked;         /* was this process a copy of another one at its start? */
 static atomic_int forks;    /* children that are copies of this one */
 
@@ -76,37 +64,12 @@ static void print_operation(FILE *file, const char *name, const tally *t)
             t->sent_bytes * 1e-6);
 }
 
-static void print_other_setting(FILE *file, duo_side side, const tally *all)
-{
-    const char *const setting = side == DUO_SIDE_CPU ? "cpu" : "gpu";
-    const double saved = all->chosen_seconds - all->expected_seconds[side];
-    if (all->calls[DUO_SIDE_CPU] + all->calls[DUO_SIDE_GPU] == all->calls[side])
-        fprintf(file, "  DUOBLAS_PATH=%s: the same, every call ran there\n", setting);
-    else if (all->without[side] > 0)
-        fprintf(file, "  DUOBLAS_PATH=%s: cannot do %lld of the calls\n", setting,
-                (long long)all->without[side]);
-    else
-        fprintf(file, "  DUOBLAS_PATH=%s: about %.3f s %s%s\n", setting,
-                saved < 0.0 ? -saved : saved, saved < 0.0 ? "more" : "less",
-                all->calls[DUO_SIDE_GPU] == 0 ? ", if there is a GPU: no call has asked for one"
-                                              : "");
-}
-
 /* A handful of tiny calls: perhaps a library tries its BLAS when it is loaded. */
 static bool hardly_any(const tally *all)
 {
     enum { HANDFUL = 8, TINY = 1 << 16 };
     return all->calls[DUO_SIDE_CPU] + all->calls[DUO_SIDE_GPU] + all->calls[NOWHERE] <= HANDFUL &&
            all->bytes <= TINY;
-}
-
-/* Prints the effect of learning (DUOBLAS_ADAPT). */
-static void print_learned(FILE *file, const tally *all)
-{
-    const double took = all->seconds[DUO_SIDE_CPU] + all->seconds[DUO_SIDE_GPU];
-    if (!(fabs(all->chosen_seconds - all->profile_seconds) > 1e-3 * all->profile_seconds)) return;
-    fprintf(file, "  learned: predicted %.3f s, by the profile alone %.3f s; took %.3f s\n",
-            all->chosen_seconds, all->profile_seconds, took);
 }
 
 static void add(tally *to, const tally *t)
@@ -124,6 +87,15 @@ static void add(tally *to, const tally *t)
     to->same_bytes += t->same_bytes;
     to->chosen_seconds += t->chosen_seconds;
     to->profile_seconds += t->profile_seconds;
+    to->small += t->small;
+    to->no_gpu += t->no_gpu;
+    to->missed += t->missed;
+    to->missed_seconds += t->missed_seconds;
+    to->gpu_seconds += t->gpu_seconds;
+    to->checked_bytes += t->checked_bytes;
+    to->spared_seconds += t->spared_seconds;
+    to->open_seconds = fmax(to->open_seconds, t->open_seconds);
+    to->again_bytes += t->again_bytes;
 }
 
 static void print_table(FILE *file, const tally of[OPERATIONS], tally *all)
@@ -179,12 +151,10 @@ static void print_calls(FILE *file)
             program_invocation_short_name);
     print_table(file, tallies, &all);
     if (all.calls[DUO_SIDE_CPU] + all.calls[DUO_SIDE_GPU] > 0) {
-        print_other_setting(file, DUO_SIDE_CPU, &all);
-        print_other_setting(file, DUO_SIDE_GPU, &all);
-        if (all.same_bytes > 0.0)
-            fprintf(file, "  not sent again, as they were the same: %.1f MB\n",
-                    all.same_bytes * 1e-6);
-        print_learned(file, &all);
+        duo_blas_tell_sides(file, &all);
+        duo_blas_tell_missing_gpu(file, &all);
+        duo_blas_tell_remembered(file, &all);
+        duo_blas_tell_learned(file, &all);
     }
     if (hardly_any(&all))
         (void)duo_blas_tell_unreached(file, true, uncounted_forks());
@@ -280,6 +250,8 @@ static void ask(void)
     if (where == NULL) return;
     const char *const process = secure_getenv("DUOBLAS_RUN");
     if (process != NULL) started_by_run = atol(process);
+    const char *const remember = secure_getenv("DUOBLAS_REMEMBER");
+    remembers = remember == NULL || strcmp(remember, "0") != 0;
     void *const shared =
         mmap(NULL, sizeof *children, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared != MAP_FAILED) children = shared;
@@ -300,7 +272,82 @@ static bool on_host(duo_residence residence)
     return residence == DUO_AT_PAGEABLE || residence == DUO_AT_PINNED || residence == DUO_AT_STALE;
 }
 
-void duo_blas_summary_add(double started, const double bytes[3])
+/* Where factors were that were sent last, by their addresses: of two in one place the last one. */
+typedef struct factor {
+    const float *address;
+    double bytes;
+} factor;
+
+static factor *place_of(const float *address)
+{
+    static factor sent[1 << 8];
+    const uint64_t mixed = (uint64_t)(uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
+    return &sent[mixed >> (64 - 8)];
+}
+
+/* A product has run. The bytes of its factors that were sent from the same address before, and were
+ * not written by a product since. */
+static double sent_again(const duo_decision *d, const double bytes[3], const float *const at[3])
+{
+    const double least = 0x1p20; /* smaller factors are not remembered */
+    double again = 0.0;
+    for (int i = 0; i < 2 && d->side == DUO_SIDE_GPU; i++) {
+        factor *const f = place_of(at[i]);
+        if (at[i] == NULL || d->residence[i] != DUO_AT_PAGEABLE || bytes[i] < least) continue;
+        if (f->address == at[i] && f->bytes == bytes[i]) again += bytes[i];
+        *f = (factor){at[i], bytes[i]};
+    }
+    factor *const c = place_of(at[2]);
+    if (c->address == at[2]) *c = (factor){NULL, 0.0};
+    return again;
+}
+
+/* Adds what the profile says of both sides. */
+static void add_predictions(tally *t, const duo_decision *d)
+{
+    double best[2] = {-1.0, -1.0};
+    for (int i = 0; i < d->candidates; i++) {
+        const duo_candidate *const c = &d->candidate[i];
+        if (c->accepts && (best[c->side] < 0.0 || c->predicted_seconds < best[c->side]))
+            best[c->side] = c->predicted_seconds;
+    }
+    const bool unopened = d->gpu == 0 && d->gpu_seconds >= 0.0 && isfinite(d->gpu_seconds);
+    if (best[DUO_SIDE_GPU] < 0.0 && unopened) best[DUO_SIDE_GPU] = d->gpu_seconds;
+    for (int side = 0; side < 2; side++) {
+        t->without[side] += best[side] < 0.0;
+        t->expected_seconds[side] += best[side] < 0.0 ? 0.0 : best[side];
+    }
+    t->chosen_seconds += d->predicted_seconds;
+    t->profile_seconds += d->profile_seconds;
+}
+
+/* Adds what a GPU would have done faster, if none was open. */
+static void add_missed(tally *t, const duo_decision *d, double seconds)
+{
+    t->no_gpu += d->gpu < 0 && !forked; /* a child uses none, even if there is one */
+    if (!(d->gpu_seconds >= 0.0)) return;
+    t->open_seconds = d->open_seconds;
+    if (isinf(d->gpu_seconds)) {
+        t->small++;
+        return;
+    }
+    if (d->gpu > 0) return; /* it was open, and the program or a trial chose the CPU */
+    t->missed++;
+    t->missed_seconds += seconds;
+    t->gpu_seconds += d->gpu_seconds;
+}
+
+static void add_transfers(tally *t, const duo_decision *d, const double bytes[3])
+{
+    for (int i = 0; i < 3; i++) {
+        if (on_host(d->residence[i])) t->sent_bytes += bytes[i];
+        if (d->residence[i] == DUO_AT_REMEMBERED) t->same_bytes += bytes[i];
+    }
+    t->checked_bytes += d->checked_bytes;
+    t->spared_seconds += d->spared_seconds;
+}
+
+void duo_blas_summary_add(double started, const double bytes[3], const float *const at[3])
 {
     const double seconds = duo_blas_clock() - started;
     duo_decision d = {.size = offsetof(duo_decision, parts)}; /* parts and reason take longer */
@@ -316,23 +363,10 @@ void duo_blas_summary_add(double started, const double bytes[3])
     t->seconds[place] += seconds;
     for (int i = 0; i < 3; i++) t->bytes += bytes[i];
     if (d.algorithm != NULL) {
-        double best[2] = {-1.0, -1.0};
-        for (int i = 0; i < d.candidates; i++) {
-            const duo_candidate *const c = &d.candidate[i];
-            if (c->accepts && (best[c->side] < 0.0 || c->predicted_seconds < best[c->side]))
-                best[c->side] = c->predicted_seconds;
-        }
-        for (int side = 0; side < 2; side++) {
-            t->without[side] += best[side] < 0.0;
-            t->expected_seconds[side] += best[side] < 0.0 ? 0.0 : best[side];
-        }
-        t->chosen_seconds += d.predicted_seconds;
-        t->profile_seconds += d.profile_seconds;
-        if (d.side == DUO_SIDE_GPU)
-            for (int i = 0; i < 3; i++) {
-                if (on_host(d.residence[i])) t->sent_bytes += bytes[i];
-                if (d.residence[i] == DUO_AT_REMEMBERED) t->same_bytes += bytes[i];
-            }
+        add_predictions(t, &d);
+        add_missed(t, &d, seconds);
+        if (d.side == DUO_SIDE_GPU) add_transfers(t, &d, bytes);
+        if (at != NULL && !remembers) t->again_bytes += sent_again(&d, bytes, at);
     }
     pthread_mutex_unlock(&lock);
 }
