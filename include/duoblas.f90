@@ -121,8 +121,9 @@ module duoblas
     ! ---- Procedures ----
 
     public :: duo_create, duo_destroy, duo_set_path, duo_set_math, duo_set_threads, &
-        duo_set_adapt, duo_set_async, duo_set_device, duo_set_devices, duo_set_stream, &
-        duo_set_priority, duo_set_open, duo_set_remember, duo_warm_up, duo_synchronize, duo_trim
+        duo_get_threads, duo_set_adapt, duo_set_async, duo_set_device, duo_set_devices, &
+        duo_set_stream, duo_set_priority, duo_set_open, duo_set_remember, duo_warm_up, &
+        duo_synchronize, duo_trim
     public :: duo_event_create, duo_event_destroy, duo_event_record, duo_event_wait, &
         duo_event_synchronize, duo_event_query
     public :: duo_device_count, duo_sgemm, duo_sgemm_batched, duo_sasum, duo_ssum, duo_sdot
@@ -131,9 +132,9 @@ module duoblas
     public :: duo_explain_last, duo_status_string, duo_error_detail, duo_version, duo_text
 
     public :: c_duo_create, c_duo_destroy, c_duo_set_path, c_duo_set_math, c_duo_set_threads, &
-        c_duo_set_adapt, c_duo_set_async, c_duo_set_device, c_duo_set_devices, c_duo_set_stream, &
-        c_duo_set_priority, c_duo_set_open, c_duo_set_remember, c_duo_warm_up, &
-        c_duo_synchronize, c_duo_trim
+        c_duo_get_threads, c_duo_set_adapt, c_duo_set_async, c_duo_set_device, &
+        c_duo_set_devices, c_duo_set_stream, c_duo_set_priority, c_duo_set_open, &
+        c_duo_set_remember, c_duo_warm_up, c_duo_synchronize, c_duo_trim
     public :: c_duo_event_create, c_duo_event_destroy, c_duo_event_record, c_duo_event_wait, &
         c_duo_event_synchronize, c_duo_event_query
     public :: c_duo_device_count, c_duo_sgemm, c_duo_sgemm_batched, c_duo_sgemm_strided_batched, &
@@ -230,6 +231,12 @@ module duoblas
             import
             type(c_ptr), value :: ctx
             integer(c_int), value :: threads
+            integer(c_int) :: status
+        end function
+        function c_duo_get_threads(ctx, threads) bind(c, name="duo_get_threads") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int), intent(out) :: threads
             integer(c_int) :: status
         end function
         function c_duo_set_adapt(ctx, on) bind(c, name="duo_set_adapt") result(status)
@@ -569,6 +576,13 @@ contains
         integer(c_int), intent(in) :: threads
         integer(c_int), intent(out), optional :: status
         call settle("duo_set_threads", c_duo_set_threads(ctx%handle, threads), status)
+    end subroutine
+
+    subroutine duo_get_threads(ctx, threads, status)
+        type(duo_context), intent(in) :: ctx
+        integer(c_int), intent(out) :: threads
+        integer(c_int), intent(out), optional :: status
+        call settle("duo_get_threads", c_duo_get_threads(ctx%handle, threads), status)
     end subroutine
 
     subroutine duo_set_adapt(ctx, on, status)

@@ -269,6 +269,14 @@ DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
 DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
 
 /**
+ * duo_get_threads - most CPU threads a call of this context may use now: duo_set_threads' number or
+ * its default, and not more than the program's BLAS may use (duo_set_cpu_sgemm).
+ *   threads   [out] not NULL.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL.   Since 1.0
+ */
+DUO_API duo_status duo_get_threads(duo_context *ctx, int *threads);
+
+/**
  * duo_set_cpu_sgemm - a BLAS library of the program, as a candidate for products on the CPU.
  *
  *   sgemm     the Fortran function sgemm_ of that library, cast; its integers may have 32 or 64

@@ -152,6 +152,12 @@ class context : public detail::handle<duo_context, duo_destroy>
     void set_path(duo_path path) { check(duo_set_path(get(), path)); }
     void set_math(duo_math math) { check(duo_set_math(get(), math)); }
     void set_threads(int threads) { check(duo_set_threads(get(), threads)); }
+    int threads() const
+    {
+        int count = 0;
+        check(duo_get_threads(get(), &count));
+        return count;
+    }
     void set_adapt(bool on) { check(duo_set_adapt(get(), on)); }
     void set_open(duo_open open) { check(duo_set_open(get(), open)); }
     void set_remember(duo_remember remember) { check(duo_set_remember(get(), remember)); }

@@ -96,6 +96,7 @@ static void dead_contexts(void)
 static void setters(void)
 {
     duo_context *ctx = NULL;
+    int threads = 0;
     test_case("setters");
     CHECK_STATUS(DUO_OK, duo_create(&ctx));
     for (int path = DUO_PATH_AUTO; path <= DUO_PATH_GPU; path++)
@@ -113,6 +114,8 @@ static void setters(void)
     CHECK_STATUS(DUO_ERR_ENUM, duo_set_priority(ctx, (duo_priority)2));
     CHECK_STATUS(DUO_ERR_ENUM, duo_set_priority(ctx, (duo_priority)-1));
     CHECK_STATUS(DUO_OK, duo_set_threads(ctx, 2));
+    CHECK_STATUS(DUO_OK, duo_get_threads(ctx, &threads));
+    CHECK(threads == 2 || threads == 1, "%d threads", threads); /* a quota may leave one */
     CHECK_STATUS(DUO_OK, duo_set_threads(ctx, 0));
     CHECK_STATUS(DUO_ERR_SIZE, duo_set_threads(ctx, -1));
     CHECK_STATUS(DUO_ERR_DEVICE, duo_set_device(ctx, -1));

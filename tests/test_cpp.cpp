@@ -446,6 +446,9 @@ void statuses_are_thrown()
     CHECK(throws(DUO_ERR_NULL, [&] { result = duo::sum(ctx, {nullptr, 3}); }), "no vector");
     CHECK(throws(DUO_ERR_RANGE, [&] { duo::prepared(ctx, x); }), "not kept");
     CHECK(throws(DUO_ERR_SIZE, [&] { duo::check(duo_set_threads(ctx, -1)); }), "threads");
+    duo::context one;
+    one.set_threads(1);
+    CHECK(one.threads() == 1, "threads");
     CHECK(throws(DUO_ERR_BUILT, [&] { duo::graph().launch(ctx); }), "not built");
     CHECK(throws(DUO_ERR_MEMORY, [&] { duo::device_array<float>(ctx, SIZE_MAX / 2); }),
           "too large");

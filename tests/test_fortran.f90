@@ -526,11 +526,14 @@ contains
         type(duo_context) :: set
         type(duo_decision) :: decision
         real :: x(1000, 1)
+        integer(c_int) :: threads
         call fill(x)
         call duo_create(set)
         call duo_set_path(set, DUO_PATH_CPU)
         call duo_set_math(set, DUO_MATH_FLOAT64)
         call duo_set_threads(set, 1)
+        call duo_get_threads(set, threads)
+        call check(threads == 1, "duo_get_threads")
         call duo_set_adapt(set, .true.)
         call duo_set_open(set, DUO_OPEN_FIRST)
         call duo_set_remember(set, DUO_REMEMBER_BYTES)

@@ -206,7 +206,7 @@ static const int devices_twice[] = {1, 1};
 static duo_device_info info;
 static duo_decision decision;
 static duo_node found;
-static int device_count;
+static int device_count, threads;
 
 static void no_log(void *user, const char *line)
 {

@@ -129,6 +129,13 @@ class Context(Locked, Unique):
         self._call(library.duo_set_threads, integer(threads, "threads"))
         self._given["threads"] = threads
 
+    @property
+    def threads(self) -> int:
+        """Most CPU threads that a call may use now."""
+        count = ctypes.c_int()
+        self._call(library.duo_get_threads, ctypes.byref(count))
+        return count.value
+
     def set_device(self, device: int) -> None:
         """The GPU of later calls. A stream of another one is given up."""
         number = integer(device, "device")

@@ -79,6 +79,7 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "duo_set_path": [c_void_p, c_int],
     "duo_set_math": [c_void_p, c_int],
     "duo_set_threads": [c_void_p, c_int],
+    "duo_get_threads": [c_void_p, POINTER(c_int)],
     "duo_set_adapt": [c_void_p, c_int],
     "duo_set_remember": [c_void_p, c_int],
     "duo_set_open": [c_void_p, c_int],

@@ -37,6 +37,15 @@ duo_status duo_set_threads(duo_context *given, int threads)
     return DUO_OK;
 }
 
+duo_status duo_get_threads(duo_context *given, int *threads)
+{
+    const duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (threads == NULL) return DUO_ERR_NULL;
+    *threads = duo_resources_threads(&ctx->resources);
+    return DUO_OK;
+}
+
 duo_status duo_set_device(duo_context *given, int device)
 {
     return duo_set_devices(given, &device, 1);
