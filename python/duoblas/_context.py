@@ -318,6 +318,11 @@ def default_context() -> Context:
     return context_for(None, [])
 
 
+def thread_context() -> Context:
+    """The thread's own context, which serves its calls outside of `with` blocks."""
+    return _of_thread(None)
+
+
 def context_for(ctx: Optional[Context], devices: Sequence[Optional[int]]) -> Context:
     """The context for a call with arrays on these devices (None: in host memory)."""
     if ctx is None:

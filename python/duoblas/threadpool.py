@@ -4,11 +4,14 @@
     with threadpoolctl.threadpool_limits(1, "blas"):
         c = duoblas.sgemm(a, b)  # by one thread; so does a product of NumPy under the drop-in
 
-A limit is that of the calling thread's default context.
+A limit holds for calls of the calling thread without a context, also for the drop-in's.
 """
 import ctypes
 
 from threadpoolctl import LibController, register
+
+from ._context import thread_context
+from ._library import library_version
 
 
 class Controller(LibController):  # type: ignore[misc] # threadpoolctl has no types
@@ -17,19 +20,17 @@ class Controller(LibController):  # type: ignore[misc] # threadpoolctl has no ty
     user_api = "blas"
     internal_api = "duoblas"
     filename_prefixes = ("libduoblas.",)
-    check_symbols = ("duo_get_threads", "duo_set_threads", "duo_version")
+    check_symbols = ("duo_set_threads",)
 
     def get_num_threads(self) -> int:
-        count = ctypes.c_int()
-        self.dynlib.duo_get_threads(None, ctypes.byref(count))
-        return count.value
+        return thread_context().threads
 
     def set_num_threads(self, num_threads: int) -> None:
+        thread_context().set_threads(num_threads)
         self.dynlib.duo_set_threads(None, ctypes.c_int(num_threads))
 
     def get_version(self) -> str:
-        number = self.dynlib.duo_version()
-        return "%d.%d.%d" % (number // 10000, number // 100 % 100, number % 100)
+        return library_version
 
 
 register(Controller)

@@ -17,7 +17,7 @@ def test_limits():
     before = duoblas.default_context().threads
     (found,) = ours()
     assert found["num_threads"] == before
-    assert found["version"] == duoblas.__version__.replace("rc", "-rc.").split("-")[0]
+    assert duoblas.__version__.startswith(found["version"])
     a = np.ones((300, 300), np.float32)
     with threadpoolctl.threadpool_limits(1, "blas"):
         assert duoblas.default_context().threads == 1
