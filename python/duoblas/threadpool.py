@@ -8,7 +8,7 @@ A limit holds for calls of the calling thread without a context, also for the dr
 """
 import ctypes
 
-from threadpoolctl import LibController, register
+from threadpoolctl import LibController, register  # type: ignore[import-untyped]
 
 from ._context import thread_context
 from ._library import library_version
