@@ -3,6 +3,7 @@
  * missed, whether bytes are compared or pages watched.
  */
 #define _GNU_SOURCE
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -141,6 +142,55 @@ static void torture(void)
     torture_by(DUO_REMEMBER_PAGES);
 }
 
+/* ---- The heap ---- */
+
+/* Products of arrays that malloc places in its heap: they come and go, others get their places, and
+ * the heap grows and shrinks. */
+static void heap_by(duo_remember how)
+{
+    enum { ARRAYS = 6, MOST_EDGE = 64, LEAST = 1024 };
+    duo_context *const ctx = remembering_by(how);
+    test_rng seed = test_rng_for("heap");
+    const int rounds = test_amount(300, 4000, 100000);
+    const size_t least = duo_remembered_least;
+    int64_t edge[ARRAYS], wrong = 0, remembered = 0;
+    float *array[ARRAYS] = {NULL}, c[MOST_EDGE * MOST_EDGE];
+    duo_remembered_least = LEAST;
+    test_case("heap/%s", how == DUO_REMEMBER_PAGES ? "pages" : "bytes");
+    for (int round = 0; round < rounds; round++) {
+        for (int i = 0; i < ARRAYS; i++) {
+            const uint64_t what = test_random(&seed) % 64;
+            if (array[i] != NULL && what > 1) continue;
+            if (array[i] == NULL || what == 0) { /* another array */
+                free(array[i]);
+                if (test_random(&seed) % 8 == 0) (void)malloc_trim(0);
+                edge[i] = test_between(&seed, 16, MOST_EDGE);
+                array[i] = malloc(sizeof(float) * (size_t)(edge[i] * edge[i]));
+                remembering_fill(array[i], edge[i] * edge[i], &seed);
+            } else {
+                array[i][test_random(&seed) % (uint64_t)(edge[i] * edge[i])] += 1.0f;
+            }
+        }
+        const int a = (int)(test_random(&seed) % ARRAYS), b = (int)(test_random(&seed) % ARRAYS);
+        const int64_t k = edge[a] < edge[b] ? edge[a] : edge[b];
+        const product p = {false, false, edge[a], edge[b], k, array[a], edge[a], array[b], edge[b]};
+        wrong += remembering_multiply(ctx, &p, c, edge[a]);
+        remembered += remembering_residence(ctx, 0) == DUO_AT_REMEMBERED;
+    }
+    CHECK(wrong == 0, "%jd elements are wrong", (intmax_t)wrong);
+    CHECK(remembered > rounds / 8, "only %jd factors were remembered", (intmax_t)remembered);
+    duo_remembered_least = least;
+    for (int i = 0; i < ARRAYS; i++) free(array[i]);
+    CHECK_STATUS(DUO_OK, duo_trim(ctx));
+    test_context_end(ctx);
+}
+
+static void heap(void)
+{
+    heap_by(DUO_REMEMBER_BYTES);
+    heap_by(DUO_REMEMBER_PAGES);
+}
+
 /* ---- Watched pages ---- */
 
 static bool is_watched(const arrays *w)
@@ -219,10 +269,8 @@ static void unseen_write(void)
 }
 
 static const test_entry tests[] = {
-    {"torture", torture},
-    {"pages_are_watched", pages_are_watched},
-    {"unseen_write", unseen_write},
-    {NULL, NULL},
+    {"torture", torture},           {"heap", heap}, {"pages_are_watched", pages_are_watched},
+    {"unseen_write", unseen_write}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)
