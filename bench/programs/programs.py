@@ -9,13 +9,14 @@ the largest difference from OpenBLAS's results, relative to the largest result. 
 not timed: it tells where DuoBLAS's calls went.
 
     programs.py LIBRARY_FOLDER [--openblas FILE] [--nvblas FILE] [--rounds N]
-                [--memory-share SHARE] [BENCHMARK...]
+                [--memory-share SHARE] [--only JOB,...] [BENCHMARK...]
 
 Four more benchmarks have separate tables and run only if they are named. `jobs`: whole jobs of
-PyTorch and NumPy (programs_jobs.py). `torch`: training steps and products of PyTorch
-(programs_torch.py). `turns`: a NumPy that brings its own BLAS, by turns with calls of DuoBLAS
-(programs_turns.py). `memory`: one product of NumPy on DuoBLAS with operands that take SHARE of the
-host's memory (programs_memory.py); it fails if the result is wrong.
+PyTorch, NumPy, scikit-learn, FAISS, gensim and implicit, all or those that `--only` names
+(programs_jobs.py). `torch`: training steps and products of PyTorch (programs_torch.py). `turns`: a
+NumPy that brings its own BLAS, by turns with calls of DuoBLAS (programs_turns.py). `memory`: one
+product of NumPy on DuoBLAS with operands that take SHARE of the host's memory (programs_memory.py);
+it fails if the result is wrong.
 
 LIBRARY_FOLDER holds libduoblas-blas.so, libduoblas.so and duoblas. `jobs`, `torch` and `turns` run
 in any Python with the module from PyPI. The others need a Python with a NumPy that takes its BLAS
@@ -178,6 +179,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--memory-share", type=float, default=0.8,
                         help="memory: of the host's memory, for A, B and C (default 0.8)")
+    parser.add_argument("--only", metavar="JOB,...", help=f"jobs: {', '.join(programs_jobs.JOBS)}",
+                        type=lambda names: names.split(","))
     parser.add_argument("benchmarks", nargs="*", default=list(BENCHMARKS), metavar="BENCHMARK",
                         help=", ".join([*BENCHMARKS, *FAMILIES]))
     options = parser.parse_intermixed_args()
@@ -187,6 +190,9 @@ def main():
                if name not in BENCHMARKS and name not in FAMILIES]
     if unknown:
         parser.error(f"no such benchmark: {' '.join(unknown)}")
+    unknown = [name for name in options.only or [] if name not in programs_jobs.JOBS]
+    if unknown:
+        parser.error(f"no such job: {', '.join(unknown)}")
     options.folder = os.path.abspath(options.folder)
     chosen = [name for name in options.benchmarks if name in BENCHMARKS]
     on_openblas = chosen or "memory" in options.benchmarks

@@ -24,6 +24,7 @@ def print_summary(name, environment, folder, *more):
     if os.path.exists(summary):
         with open(summary) as file:
             print("".join("    " + line for line in file))
+        os.remove(summary)
 
 
 def difference(result, expected):
