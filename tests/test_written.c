@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/io_uring.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -395,6 +397,18 @@ static void each_writer_is_seen(void)
     close_all();
 }
 
+/* Can the program watch the page by a userfaultfd of its own? Only one can watch a mapping. */
+static bool program_watches(void *memory)
+{
+    struct uffdio_api api = {.api = UFFD_API};
+    struct uffdio_register r = {.range = {(uintptr_t)memory, page},
+                                .mode = UFFDIO_REGISTER_MODE_MISSING};
+    const int own = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | 1 /* user mode only */);
+    const bool good =
+        own >= 0 && ioctl(own, UFFDIO_API, &api) == 0 && ioctl(own, UFFDIO_REGISTER, &r) == 0;
+    return close(own) == 0 && good;
+}
+
 /* Memory that io_uring has pinned is not watched, until it is pinned no more. */
 static void while_pinned(void)
 {
@@ -402,6 +416,7 @@ static void while_pinned(void)
     if (uring.file >= 0 &&
         syscall(SYS_io_uring_register, uring.file, IORING_REGISTER_BUFFERS, &buffer, 1u) == 0) {
         CHECK(!duo_written_watch(buffer.iov_base, page, &why), "pinned memory");
+        CHECK(program_watches(buffer.iov_base), "the program cannot watch it itself");
         (void)syscall(SYS_io_uring_register, uring.file, IORING_UNREGISTER_BUFFERS, NULL, 0u);
     }
     for (int i = 0; i < 5000 && !duo_written_watch(buffer.iov_base, page, &why); i++) usleep(1000);

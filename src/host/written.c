@@ -3,6 +3,7 @@
 #include "host/written.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
@@ -26,6 +27,10 @@ typedef struct registering {
     uint64_t start, bytes, mode, ioctls;
 } registering;
 
+typedef struct range {
+    uint64_t start, bytes;
+} range;
+
 typedef struct scan {
     uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted,
         category_mask, category_anyof_mask, return_mask;
@@ -35,9 +40,10 @@ typedef struct page_region {
     uint64_t start, end, categories;
 } page_region;
 
-#define API      _IOWR(0xAA, 0x3F, api)
-#define REGISTER _IOWR(0xAA, 0x00, registering)
-#define SCAN     _IOWR('f', 16, scan)
+#define API        _IOWR(0xAA, 0x3F, api)
+#define REGISTER   _IOWR(0xAA, 0x00, registering)
+#define UNREGISTER _IOR(0xAA, 0x01, range)
+#define SCAN       _IOWR('f', 16, scan)
 
 enum { API_VERSION = 0xAA, USER_MODE_ONLY = 1, MODE_WRITE_PROTECT = 2 };
 /* Pages that are not there yet are protected, too; and writes are only noted. */
@@ -54,8 +60,8 @@ static bool open_both(const char **why)
     if (faults >= 0 && pages >= 0) return true;
     *why = "the system has no write protection that notes writes (userfaultfd, PAGEMAP_SCAN)";
     if (refused) return false;
-    refused = true;
     faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | USER_MODE_ONLY);
+    refused = faults >= 0 || (errno != EMFILE && errno != ENFILE && errno != ENOMEM);
     if (faults < 0) return false;
     api wanted = {.api = API_VERSION, .features = WP_ASYNC | WP_UNPOPULATED};
     if (ioctl(faults, API, &wanted) == 0) pages = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -167,6 +173,15 @@ static bool any_odd_library(void)
     return odd;
 }
 
+/* Could anybody write unseen? */
+static bool anybody_unseen(const char **why)
+{
+    *why = "the process has pinned memory";
+    if (pinned()) return true;
+    *why = "the process uses a device, or a library, that may write to memory by itself";
+    return any_odd_file() || any_odd_library();
+}
+
 /* ---- Watching ---- */
 
 /* The written pages of [low, high): some, or none; negative: not all of it is watched. They may be
@@ -203,12 +218,12 @@ bool duo_written_watch(void *memory, size_t bytes, const char **why)
     /* The whole mapping: a part would become a mapping of its own, which a program could meet. */
     registering r = {.start = start, .bytes = end - start, .mode = MODE_WRITE_PROTECT};
     *why = "the system does not watch it";
-    if (ioctl(faults, REGISTER, &r) != 0 || look(low, high, true) < 0) return false;
+    if (ioctl(faults, REGISTER, &r) != 0) return false;
     /* Protected first: whatever pins memory from here on is noted as a write. */
-    *why = "the process has pinned memory";
-    if (pinned()) return false;
-    *why = "the process uses a device, or a library, that may write to memory by itself";
-    return !any_odd_file() && !any_odd_library();
+    if (look(low, high, true) >= 0 && !anybody_unseen(why)) return true;
+    /* As the program had it: it may want to watch the mapping itself. */
+    (void)ioctl(faults, UNREGISTER, &(range){start, end - start});
+    return false;
 }
 
 bool duo_written_possible(const char **why)
