@@ -123,10 +123,11 @@ float duo_blas_reduce(duo_blas_reduction operation, int64_t n, const float *x, i
                       const float *y, int64_t incy)
 {
     static const char *const names[] = {"sasum", "ssum", "sdot"};
+    enum { LONG = 1 << 12 };
     const bool summary = duo_blas_summary_wanted();
     const double started = summary ? duo_blas_clock() : 0.0;
     float result = 0.0f;
-    duo_blas_set_defaults();
+    if (n >= LONG) duo_blas_set_defaults(); /* no GPU, no copy is asked for shorter vectors */
     const duo_status status = operation == DUO_BLAS_SDOT
                                   ? duo_sdot(NULL, n, x, incx, y, incy, &result)
                               : operation == DUO_BLAS_SASUM ? duo_sasum(NULL, n, x, incx, &result)

@@ -26,6 +26,7 @@ static tally own[OPERATIONS];
 static tally *tallies = own; /* in a forked child: in memory that it shares with its parents */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool asked;   /* is `where` known? */
 static const char *where;   /* NULL: not wanted */
 static long started_by_run; /* the process that `duoblas run` became; 0: none */
 static bool remembers;      /* may the library remember factors? */
@@ -242,7 +243,7 @@ static void forget(void)
     if (here != NULL) atomic_store(&here->counts, 1);
 }
 
-static void ask(void)
+static void read_settings(void)
 {
     const char *const value = secure_getenv("DUOBLAS_SUMMARY");
     if (value == NULL || *value == '\0') return;
@@ -258,12 +259,19 @@ static void ask(void)
     (void)pthread_atfork(NULL, count_fork, forget);
 }
 
+static void ask(void)
+{
+    read_settings();
+    atomic_store_explicit(&asked, true, memory_order_release);
+}
+
 /* At load time, since a program may change its environment. */
 static void __attribute__((constructor)) ask_at_start(void) { (void)duo_blas_summary_wanted(); }
 
 bool duo_blas_summary_wanted(void)
 {
-    pthread_once(&once, ask);
+    if (__builtin_expect(!atomic_load_explicit(&asked, memory_order_acquire), 0))
+        pthread_once(&once, ask);
     return where != NULL;
 }
 
