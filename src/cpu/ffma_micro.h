@@ -32,9 +32,10 @@ INLINE void end_vector(const duo_product *p, vec sum, float *c, int64_t count)
 }
 
 /* The tile's first `count` vectors of rows and `columns` columns. whole: is the last vector full? A
- * mask in a loop costs arithmetic. form: which operands are packed. */
-INLINE void JOIN(micro, WIDTH)(const int count, const int columns, const bool whole,
-                               const packing form, const tile *t)
+ * mask in a loop costs arithmetic. form: which operands are packed. Returns `nans`, and whether
+ * there are some in C now. */
+INLINE seen JOIN(micro, WIDTH)(const int count, const int columns, const bool whole,
+                               const packing form, const tile *t, seen nans)
 {
     vec s[COLUMNS][2];
     const mask last = some(whole ? WIDTH : t->rows - (count - 1) * WIDTH);
@@ -85,10 +86,12 @@ INLINE void JOIN(micro, WIDTH)(const int count, const int columns, const bool wh
     if (!t->ends) {
         UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++)
             store_number(t->total + (j * count + v) * WIDTH, s[j][v]);
-        return;
+        return nans;
     }
     const vec alpha = splat(t->alpha), beta = splat(t->beta);
-    if (t->beta == 0.0f) {
+    if (t->beta == 0.0f && t->alpha == 1.0f) {
+        /* the sums are C */
+    } else if (t->beta == 0.0f) {
         UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++)
             s[j][v] = times(alpha, s[j][v]);
     } else {
@@ -102,11 +105,36 @@ INLINE void JOIN(micro, WIDTH)(const int count, const int columns, const bool wh
     /* After all loads: a load that meets a masked store just done waits for it. */
     UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++)
         store_rows(whole || v < count - 1, t->c + j * t->ldc + v * WIDTH, last, s[j][v]);
-    seen nans = unseen();
     UNROLLED for (int e = 0; e < count * columns; e += 2)
     {
         const int f = e + 1 < count * columns ? e + 1 : e;
         nans = look(nans, s[e / count][e % count], s[f / count][f % count]);
     }
-    if (has_nan(nans)) mend(t->c, t->ldc, t->rows, columns);
+    return nans;
+}
+
+/* The same, with the one NaN for each. */
+INLINE void JOIN(micro_one, WIDTH)(const int count, const int columns, const bool whole,
+                                   const packing form, const tile *t)
+{
+    if (has_nan(JOIN(micro, WIDTH)(count, columns, whole, form, t, unseen())))
+        mend(t->c, t->ldc, t->rows, columns);
+}
+
+/* The same for a tile of one vector of rows, of many products, for all steps of k, without
+ * packing. */
+INLINE void JOIN(micro_many, WIDTH)(const int columns, const bool whole, const tile *t,
+                                    const many *of)
+{
+    tile one = *t;
+    seen nans = unseen();
+    one.adds = false;
+    one.ends = true;
+    for (int64_t i = 0; i < of->count; i++) {
+        one.a = of->a[i] + of->a_at;
+        one.b = of->b[i] + of->b_at;
+        one.c = of->c[i] + of->c_at;
+        nans = JOIN(micro, WIDTH)(1, columns, whole, NONE_PACKED, &one, nans);
+    }
+    if (has_nan(nans)) mend_many(t, of, columns);
 }

@@ -23,6 +23,14 @@ typedef struct tile {
     bool adds, ends; /* are there earlier segments; is this the last one? */
 } tile;
 
+/* Products of one shape, and where a tile begins in the operands of each. */
+typedef struct many {
+    const float *const *a, *const *b;
+    float *const *c;
+    int64_t count;
+    int64_t a_at, b_at, c_at;
+} many;
+
 /* All of a tile but its operands and its rows, for all steps of a product. */
 INLINE tile tile_of(const duo_product *p)
 {
@@ -44,6 +52,11 @@ static __attribute__((noinline, cold)) void mend(float *c, int64_t ldc, int64_t 
         for (int64_t i = 0; i < rows; i++) c[i + j * ldc] = duo_one_nan(c[i + j * ldc]);
 }
 
+static __attribute__((noinline, cold)) void mend_many(const tile *t, const many *of, int columns)
+{
+    for (int64_t i = 0; i < of->count; i++) mend(of->c[i] + of->c_at, t->ldc, t->rows, columns);
+}
+
 #if HALF != FULL
 #define WIDTH HALF
 #include "cpu/ffma_micro.h"
@@ -59,9 +72,9 @@ typedef void kernel(const tile *);
     static void kernel_##height##_##columns##_##form(const tile *t)                                \
     {                                                                                              \
         if (!(form & A_PACKED) && t->rows == count * width)                                        \
-            JOIN(micro, width)(count, columns, true, form, t);                                     \
+            JOIN(micro_one, width)(count, columns, true, form, t);                                 \
         else                                                                                       \
-            JOIN(micro, width)(count, columns, false, form, t);                                    \
+            JOIN(micro_one, width)(count, columns, false, form, t);                                \
     }
 #define EACH_FORM(rows, width, count, columns)                                                     \
     KERNEL(rows, width, count, columns, NONE_PACKED)                                               \
@@ -98,11 +111,52 @@ EACH_COLUMNS(KERNELS)
 /* By columns - 1, by rows (vectors_of), by form. */
 static kernel *const kernels[COLUMNS][3][4] = {EACH_COLUMNS(NAMES)};
 
+/* The same for a tile of many products, without packing: up to HALF and FULL rows. Of more rows an
+ * end for each product takes hardly any time. */
+typedef void kernel_of_many(const tile *, const many *);
+
+#define KERNEL_OF_MANY(height, width, columns)                                                     \
+    static void many_##height##_##columns(const tile *t, const many *of)                           \
+    {                                                                                              \
+        if (t->rows == width)                                                                      \
+            JOIN(micro_many, width)(columns, true, t, of);                                         \
+        else                                                                                       \
+            JOIN(micro_many, width)(columns, false, t, of);                                        \
+    }
+#if HALF != FULL
+#define HALF_OF_MANY(columns) KERNEL_OF_MANY(half, HALF, columns)
+#define HALF_MANY(columns)    many_half_##columns
+#else
+#define HALF_OF_MANY(columns)
+#define HALF_MANY(columns) NULL
+#endif
+#define KERNELS_OF_MANY(columns) HALF_OF_MANY(columns) KERNEL_OF_MANY(one, FULL, columns)
+#define NAMES_OF_MANY(columns)   {HALF_MANY(columns), many_one_##columns},
+EACH_COLUMNS(KERNELS_OF_MANY)
+
+/* By columns - 1, by rows (vectors_of). */
+static kernel_of_many *const kernels_of_many[COLUMNS][2] = {EACH_COLUMNS(NAMES_OF_MANY)};
+
 INLINE int vectors_of(int rows) { return rows > FULL ? 2 : rows > HALF || HALF == FULL ? 1 : 0; }
 
 INLINE void run_kernel(const tile *t, int columns, packing form)
 {
     kernels[columns - 1][vectors_of(t->rows)][form](t);
+}
+
+/* A tile of many products. */
+INLINE void run_many(tile *t, int columns, const many *of)
+{
+    if (t->rows <= FULL) {
+        kernels_of_many[columns - 1][vectors_of(t->rows)](t, of);
+        return;
+    }
+    for (int64_t i = 0; i < of->count; i++) {
+        t->a = of->a[i] + of->a_at;
+        t->b = of->b[i] + of->b_at;
+        t->c = of->c[i] + of->c_at;
+        run_kernel(t, columns, NONE_PACKED);
+    }
 }
 
 /* How many of the `left` rows the next tile has: 17 to 24 of AVX-512's go as 16 and 1 to 8. */

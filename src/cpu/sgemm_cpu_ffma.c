@@ -45,11 +45,12 @@ void duo_sgemm_cpu_ffma_products(const duo_call *call, int64_t first, int64_t co
     float *c[AT_ONCE];
     for (int64_t done = 0; done < count; done += AT_ONCE) {
         const int64_t here = count - done < AT_ONCE ? count - done : AT_ONCE;
-        for (int64_t i = 0; i < here; i++) {
+        for (int64_t i = 0; i < here; i++)
             a[i] = duo_batch_address(batch, call, DUO_A, first + done + i);
+        for (int64_t i = 0; i < here; i++)
             b[i] = duo_batch_address(batch, call, DUO_B, first + done + i);
+        for (int64_t i = 0; i < here; i++)
             c[i] = duo_batch_address(batch, call, DUO_C, first + done + i);
-        }
         clone->multiply_each(&p, here, a, b, c);
     }
 }
