@@ -207,6 +207,25 @@ static void other_batches(void)
     test_context_end(ctx);
 }
 
+/* A tiny product in a batch takes no call of its own: less time than the curve's smallest size. */
+static void tiny_products(void)
+{
+    enum { TINY = 4, PRODUCTS = 64 };
+    test_case("tiny");
+    new_machine(1e-6, 1e-4);
+    machine.fork_seconds = 0.0;
+    duo_context *const ctx = context_on(DUO_PATH_CPU);
+    CHECK_STATUS(DUO_OK, duo_set_threads(ctx, 1));
+    CHECK_STATUS(DUO_OK,
+                 duo_sgemm_strided_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, TINY,
+                                           TINY, TINY, 1.0f, a, TINY, TINY * TINY, b, TINY,
+                                           TINY * TINY, 0.0f, c, TINY, TINY * TINY, PRODUCTS));
+    /* A sixteenth of the time of 16^3, and 3 ns for each. */
+    const double each = last_decision(ctx).predicted_seconds / PRODUCTS;
+    CHECK(each > 60e-9 && each < 70e-9, "%g s for each", each);
+    test_context_end(ctx);
+}
+
 /* ---- The program's say ---- */
 
 typedef struct program {
@@ -313,6 +332,7 @@ int main(int argc, char **argv)
                                        {"batches_explain_themselves", batches_explain_themselves},
                                        {"one_by_one", one_by_one},
                                        {"other_batches", other_batches},
+                                       {"tiny_products", tiny_products},
                                        {"batches_ask_once", batches_ask_once},
                                        {"warm_up_is_no_call", warm_up_is_no_call},
                                        {NULL, NULL}};
