@@ -32,6 +32,24 @@ static duo_status check_lists(duo_batch *batch, const duo_call *call)
     return DUO_OK;
 }
 
+/* Have all products the same C? They are added up. */
+static bool adds_up(const duo_batch *batch)
+{
+    return batch->pointer[DUO_C] == NULL && batch->stride[DUO_C] == 0 && batch->count > 1;
+}
+
+/* Product p as a call of its own. */
+static duo_call product_of(const duo_call *call, int64_t p)
+{
+    duo_call one;
+    duo_call_products(call, p, 1, &one, NULL);
+    if (p > 0 && adds_up(call->batch)) {
+        one.beta = 1.0f;
+        one.operand[DUO_C].read = true;
+    }
+    return one;
+}
+
 /* Do the C of a strided batch lie apart? */
 static bool apart(const duo_batch *batch, const duo_call *call)
 {
@@ -48,28 +66,37 @@ static duo_status capture(duo_context *ctx, const duo_call *call)
 {
     duo_status status = DUO_OK;
     for (int64_t p = 0; p < call->batch->count && status == DUO_OK; p++) {
-        duo_call one;
-        duo_call_products(call, p, 1, &one, NULL);
+        const duo_call one = product_of(call, p);
         const duo_work work = duo_sgemm_work(&one, ctx->policy.math);
         status = ctx->policy.capture->add(ctx, &work);
     }
     return status;
 }
 
+/* The products as calls, in order. Without factors only beta counts, and only once. */
+static duo_status one_by_one(duo_context *ctx, const duo_call *call)
+{
+    const int64_t count = call->operand[DUO_A].read ? call->batch->count : 1;
+    duo_status status = DUO_OK;
+    for (int64_t p = 0; p < count && status == DUO_OK; p++) {
+        duo_call one = product_of(call, p);
+        status = duo_execute(ctx, &one);
+    }
+    return status;
+}
+
 static duo_status run(duo_context *ctx, duo_call *call, duo_batch *batch)
 {
-    duo_call one;
     if (call->swapped) swap_operands(batch);
     const duo_status lists = check_lists(batch, call);
     if (lists != DUO_OK) return lists;
-    if (!apart(batch, call)) return DUO_ERR_LD;
+    if (!adds_up(batch) && !apart(batch, call)) return DUO_ERR_LD;
     if (batch->count == 0 || !call->operand[DUO_C].written) return DUO_OK;
     call->batch = batch;
     call->program = duo_policy_program(&ctx->policy);
     if (ctx->policy.capture != NULL) return capture(ctx, call);
-    if (batch->count > 1) return duo_execute(ctx, call);
-    duo_call_products(call, 0, 1, &one, NULL);
-    return duo_execute(ctx, &one);
+    if (batch->count == 1 || adds_up(batch)) return one_by_one(ctx, call);
+    return duo_execute(ctx, call);
 }
 
 duo_status duo_sgemm_strided_batched(duo_context *given, duo_layout layout, duo_transpose transa,
