@@ -131,7 +131,7 @@ INLINE void JOIN(micro_many, WIDTH)(const int columns, const bool whole, const t
     one.adds = false;
     one.ends = true;
     for (int64_t i = 0; i < of->count; i++) {
-        one.a = of->a[i] + of->a_at;
+        one.a = of->a[i];
         one.b = of->b[i] + of->b_at;
         one.c = of->c[i] + of->c_at;
         nans = JOIN(micro, WIDTH)(1, columns, whole, NONE_PACKED, &one, nans);

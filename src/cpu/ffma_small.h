@@ -34,19 +34,16 @@ INLINE void small_with(const duo_product *p, tile *t, const number *packed)
     }
 }
 
-/* Products of one shape. A and B are read where they are. */
+/* Products of one shape with no more than FULL rows. A and B are read where they are. */
 INLINE void small_of_many(const duo_product *p, many *of)
 {
     tile t = tile_of(p);
     const int64_t width = p->n <= COLUMNS ? p->n : even_columns(p->n);
-    for (int64_t i = 0; i < p->m; i += t.rows) {
-        t.rows = rows_of_tile(p->m - i);
-        of->a_at = i;
-        for (int64_t j = 0; j < p->n; j += width) {
-            of->b_at = j * t.b_column;
-            of->c_at = i + j * p->ldc;
-            run_many(&t, (int)smaller(p->n - j, width), of);
-        }
+    t.rows = (int)p->m;
+    for (int64_t j = 0; j < p->n; j += width) {
+        of->b_at = j * t.b_column;
+        of->c_at = j * p->ldc;
+        kernels_of_many[smaller(p->n - j, width) - 1][vectors_of(t.rows)](&t, of);
     }
 }
 

@@ -23,12 +23,12 @@ typedef struct tile {
     bool adds, ends; /* are there earlier segments; is this the last one? */
 } tile;
 
-/* Products of one shape, and where a tile begins in the operands of each. */
+/* Products of one shape, and where a tile begins in B and C of each. */
 typedef struct many {
     const float *const *a, *const *b;
     float *const *c;
     int64_t count;
-    int64_t a_at, b_at, c_at;
+    int64_t b_at, c_at;
 } many;
 
 /* All of a tile but its operands and its rows, for all steps of a product. */
@@ -111,8 +111,7 @@ EACH_COLUMNS(KERNELS)
 /* By columns - 1, by rows (vectors_of), by form. */
 static kernel *const kernels[COLUMNS][3][4] = {EACH_COLUMNS(NAMES)};
 
-/* The same for a tile of many products, without packing: up to HALF and FULL rows. Of more rows an
- * end for each product takes hardly any time. */
+/* The same for a tile of many products, without packing: up to HALF and FULL rows. */
 typedef void kernel_of_many(const tile *, const many *);
 
 #define KERNEL_OF_MANY(height, width, columns)                                                     \
@@ -142,21 +141,6 @@ INLINE int vectors_of(int rows) { return rows > FULL ? 2 : rows > HALF || HALF =
 INLINE void run_kernel(const tile *t, int columns, packing form)
 {
     kernels[columns - 1][vectors_of(t->rows)][form](t);
-}
-
-/* A tile of many products. */
-INLINE void run_many(tile *t, int columns, const many *of)
-{
-    if (t->rows <= FULL) {
-        kernels_of_many[columns - 1][vectors_of(t->rows)](t, of);
-        return;
-    }
-    for (int64_t i = 0; i < of->count; i++) {
-        t->a = of->a[i] + of->a_at;
-        t->b = of->b[i] + of->b_at;
-        t->c = of->c[i] + of->c_at;
-        run_kernel(t, columns, NONE_PACKED);
-    }
 }
 
 /* How many of the `left` rows the next tile has: 17 to 24 of AVX-512's go as 16 and 1 to 8. */
