@@ -800,8 +800,9 @@ DUO_API duo_status duo_sgemm_batched(duo_context *ctx, duo_layout layout, duo_tr
  *   stride_c  the same for C. The C must not overlap: they lie one behind the other, or the columns
  *             of each lie between the others' columns. But 0: all products are added up in one C,
  *             C := beta * C + alpha * (sum over i of op(A[i]) * op(B[i])). They are added in order,
- *             as by `count` calls of duo_sgemm, the first with beta and the others with 1: bits,
- *             bound and what happens after an error are of these calls.
+ *             as by `count` calls of duo_sgemm, the first with beta and the others with 1. So bits
+ *             and bound are of these calls, and an error leaves the sum of those before it.
+ *             duo_explain_last tells of the last one.
  *   others    as in duo_sgemm_batched.
  *
  * Returns    what duo_sgemm_batched returns; DUO_ERR_LD also for a stride_c at which C overlap, and

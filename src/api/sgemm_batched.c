@@ -38,6 +38,12 @@ static bool adds_up(const duo_batch *batch)
     return batch->pointer[DUO_C] == NULL && batch->stride[DUO_C] == 0 && batch->count > 1;
 }
 
+/* The products that are calls of their own. Without factors only beta counts, and only once. */
+static int64_t calls_of(const duo_call *call)
+{
+    return adds_up(call->batch) && !call->operand[DUO_A].read ? 1 : call->batch->count;
+}
+
 /* Product p as a call of its own. */
 static duo_call product_of(const duo_call *call, int64_t p)
 {
@@ -65,7 +71,7 @@ static bool apart(const duo_batch *batch, const duo_call *call)
 static duo_status capture(duo_context *ctx, const duo_call *call)
 {
     duo_status status = DUO_OK;
-    for (int64_t p = 0; p < call->batch->count && status == DUO_OK; p++) {
+    for (int64_t p = 0; p < calls_of(call) && status == DUO_OK; p++) {
         const duo_call one = product_of(call, p);
         const duo_work work = duo_sgemm_work(&one, ctx->policy.math);
         status = ctx->policy.capture->add(ctx, &work);
@@ -73,12 +79,11 @@ static duo_status capture(duo_context *ctx, const duo_call *call)
     return status;
 }
 
-/* The products as calls, in order. Without factors only beta counts, and only once. */
+/* The products as calls, in order. */
 static duo_status one_by_one(duo_context *ctx, const duo_call *call)
 {
-    const int64_t count = call->operand[DUO_A].read ? call->batch->count : 1;
     duo_status status = DUO_OK;
-    for (int64_t p = 0; p < count && status == DUO_OK; p++) {
+    for (int64_t p = 0; p < calls_of(call) && status == DUO_OK; p++) {
         duo_call one = product_of(call, p);
         status = duo_execute(ctx, &one);
     }

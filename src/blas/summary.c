@@ -138,7 +138,7 @@ static bool print_children(FILE *file)
     return true;
 }
 
-/* The forked children whose calls are not counted. */
+/* How many forked children were not counted: there was no room for them. */
 static int uncounted_forks(void)
 {
     const int used = children != NULL ? atomic_load(&children->used) : 0;

@@ -69,7 +69,8 @@ static duo_call one_in_host_memory(const duo_call *call, duo_conditions *conditi
 enum { EDGE = 16 };
 static const double kLeast = 3e-9;
 
-/* The call whose time tells the product's: the product, or a cube. *part: of the cube's time. */
+/* Returns the call that is predicted in place of the product: a cube for a small one, else the
+ * product itself. *part: the product takes this part of that call's time. */
 static duo_call like_product(const duo_call *one, const duo_algorithm *algorithm, double *part)
 {
     const double cube = (double)EDGE * EDGE * EDGE;
@@ -82,6 +83,7 @@ static duo_call like_product(const duo_call *one, const duo_algorithm *algorithm
     return like;
 }
 
+/* Seconds of the product. seconds: of that call. */
 static double of_product(double seconds, double part)
 {
     return part < 1.0 ? kLeast + part * fmax(seconds - kLeast, 0.0) : seconds;

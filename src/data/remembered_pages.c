@@ -1,4 +1,4 @@
-/* remembered_pages.c - remembered arrays whose pages are watched (remembered_pages.h). */
+/* remembered_pages.c - watches the pages of remembered arrays (remembered_pages.h). */
 #include "data/remembered_pages.h"
 
 #include <stdio.h>
@@ -56,8 +56,8 @@ static void look_in_turn(void *job, int64_t piece)
         duo_remembered_bytes_look(c, b, b + 1);
 }
 
-/* The system says that nobody wrote to the part's whole pages. Are its ends the same, and the
- * blocks whose turn it is? */
+/* The system tells that nobody has written to the part's whole pages. Compares the rest: its ends,
+ * and the blocks whose turn it is. */
 static bool others_same(duo_resources *res, duo_region *region, const duo_operand *o,
                         duo_range pages)
 {
