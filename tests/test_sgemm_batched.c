@@ -401,17 +401,34 @@ static void scattered(void)
     }
 }
 
+/* Runs the batch as a graph. */
+static void run_captured(const batch *b)
+{
+    duo_graph *graph = NULL;
+    CHECK_STATUS(DUO_OK, duo_graph_begin(b->ctx));
+    CHECK_STATUS(DUO_OK, run(b));
+    CHECK_STATUS(DUO_OK, duo_graph_end(b->ctx, &graph));
+    CHECK_STATUS(DUO_OK, duo_graph_build(graph, b->ctx));
+    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, b->ctx));
+    CHECK_STATUS(DUO_OK, duo_synchronize(b->ctx));
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+}
+
 /* With one C for all, the bits of a call for each product, the first with beta and the others with
- * 1. */
+ * 1; also in a graph. */
 static void added_up(void)
 {
     test_rng rng = test_rng_for("sum");
     duo_context *const ctx = test_context();
     CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_IEEE));
     for (int round = 0; round < 40; round++) {
-        batch b =
-            new_batch(ctx, &rng, (place)(test_random(&rng) % PLACES),
-                      (place)(test_random(&rng) % PLACES), (place)(test_random(&rng) % PLACES));
+        const bool captures = round % 4 == 3;
+        place where[3];
+        for (int i = 0; i < 3; i++)
+            where[i] = !captures         ? (place)(test_random(&rng) % PLACES)
+                       : test_gpu_side() ? DEVICE
+                                         : HOST;
+        batch b = new_batch(ctx, &rng, where[0], where[1], where[2]);
         b.list = false;
         b.stride[2] = 0;
         if (round % 8 == 7) b.alpha = 0.0f;
@@ -428,7 +445,10 @@ static void added_up(void)
         memcpy(expected, b.c.host, bytes);
         memcpy(b.c.host, before, bytes);
         to_library(ctx, &b.c);
-        CHECK_STATUS(DUO_OK, run(&b));
+        if (captures)
+            run_captured(&b);
+        else
+            CHECK_STATUS(DUO_OK, run(&b));
         from_library(ctx, &b.c);
         CHECK(memcmp(expected, b.c.host, bytes) == 0, "other bits than by calls");
         free(expected);
@@ -633,17 +653,11 @@ static void captured(void)
     duo_context *const ctx = test_context();
     const place where = test_gpu_side() ? DEVICE : HOST;
     batch b = new_batch(ctx, &rng, where, where, where);
-    duo_graph *graph = NULL;
     name_case("captured", &b);
     float *const before = prepare(&b);
-    CHECK_STATUS(DUO_OK, duo_graph_begin(ctx));
-    CHECK_STATUS(DUO_OK, run(&b));
-    CHECK_STATUS(DUO_OK, duo_graph_end(ctx, &graph));
-    CHECK_STATUS(DUO_OK, duo_graph_build(graph, ctx));
-    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+    run_captured(&b);
     from_library(ctx, &b.c);
     check_all(&b, before);
-    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
     free(before);
     end_batch(&b);
     test_context_end(ctx);
