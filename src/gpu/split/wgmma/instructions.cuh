@@ -15,6 +15,12 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__)
+#define DUO_HAS_WGMMA 1
+#else
+#define DUO_HAS_WGMMA 0
+#endif
+
 /* ---- Shared memory and mbarriers, by 32-bit address ---- */
 
 static __device__ __forceinline__ uint32_t shared_address(const void *p)
@@ -194,6 +200,26 @@ static __device__ __forceinline__ void product(float (&d)[64], uint64_t a, uint6
     DUO_WGMMA_128("bf16");
 }
 
+/* The same with TF32, the upper 19 bits of float32: 8 steps of k, a in registers. They must keep
+ * their values until the product is done. */
+static __device__ __forceinline__ void product_tf32(float (&d)[64], const float (&a)[4], uint64_t b,
+                                                    int add)
+{
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.ne.b32 p, %69, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 "
+                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, "
+                 "%31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "
+                 "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, "
+                 "%61, %62, %63}, {%64, %65, %66, %67}, %68, p, 1, 1;\n"
+                 "}\n"
+                 : DUO_D16(0), DUO_D16(16), DUO_D16(32), DUO_D16(48)
+                 : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
+                   "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])), "l"(b), "r"(add));
+}
+
 #undef DUO_WGMMA_128
 #undef DUO_WGMMA_64
 #undef DUO_D16
@@ -238,6 +264,20 @@ static __device__ __forceinline__ bool any_multiplier(bool mine)
                  : "r"((uint32_t)mine), "n"(kMultiplyingThreads)
                  : "memory");
     return any != 0;
+}
+
+/* Waits for all lanes of the warp; true for one of them. */
+static __device__ __forceinline__ bool elect_one()
+{
+    uint32_t mine;
+    __syncwarp();
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "elect.sync _|p, 0xffffffff;\n"
+                 "selp.u32 %0, 1, 0, p;\n"
+                 "}\n"
+                 : "=r"(mine));
+    return mine != 0;
 }
 
 static __device__ __forceinline__ uint32_t clock_now()

@@ -70,12 +70,6 @@ static __device__ __forceinline__ void copy_tiles(const wgmma_block<Tile> &block
 
 /* ---- The kernel ---- */
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__)
-#define DUO_HAS_WGMMA 1
-#else
-#define DUO_HAS_WGMMA 0
-#endif
-
 /* The multiplying warpgroups: all tiles of the block, then their refused blocks. */
 template <class Tile>
 static __device__ __forceinline__ void
