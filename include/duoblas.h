@@ -773,8 +773,10 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *            memory and to the device, or to several kept arrays; if the products are large enough
  *            to fill the machine; while a graph is captured; and on the device under
  *            DUO_MATH_FLOAT64.
- * Numerics   each product, in every math, is as in duo_sgemm. In one launch only binary32 products
- *            and sums are used, and a product has the same bits in every batch, on every device.
+ * Numerics   each product, in every math, is as in duo_sgemm. In DUO_MATH_IEEE it has the same bits
+ *            in every batch, and alone, on every device. In other maths one launch may use tensor
+ *            cores (sgemm_gpu_mma): then the bits depend on sizes, count and alignment, too, and
+ *            elements below 2^-113 may lose what is below 2^-136.
  * Explain    a batch is one call: the program is asked once (duo_set_decide), the log has one line.
  *            duo_explain_last tells sizes and residences of the first product; count, candidates,
  *            side, algorithm, threads, and predicted and measured seconds are the batch's.

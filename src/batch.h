@@ -82,6 +82,16 @@ static inline float *duo_batch_address(const duo_batch *batch, const duo_call *c
     return (float *)((uintptr_t)batch->pointer[i][number] + (uintptr_t)batch->shift[i]);
 }
 
+/* Bits that are set in the operand's addresses or in the bytes between its columns: all columns of
+ * all products are on 16 bytes if they are a multiple of 16. */
+static inline uintptr_t duo_batch_bits(const duo_batch *batch, const duo_call *call, int i)
+{
+    const duo_operand *const o = &call->operand[i];
+    const uintptr_t bits = (uintptr_t)o->ld * sizeof(float);
+    if (batch->pointer[i] != NULL) return bits | (uintptr_t)batch->shift[i] | batch->list[i].bits;
+    return bits | (uintptr_t)o->address | (uintptr_t)batch->stride[i] * sizeof(float);
+}
+
 /* Products in the call. */
 static inline int64_t duo_call_count(const duo_call *call)
 {

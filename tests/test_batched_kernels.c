@@ -1,30 +1,39 @@
 /*
- * test_batched_tiles.c - batches so large that a GPU is full. There the choice of tiles takes
- * another tile for each edge, and every product gets the bits that it has in a small batch. The
- * test does not see which tile was chosen.
- *
- * All products have one A and one B, so that one is enough to be checked by the oracle.
+ * test_batched_kernels.c - every kernel of batches (gpu/batched/plan.h), on shapes for which it is
+ * chosen: products of six kinds of data in turn, among them Inf and NaN, in gaps that stay as they
+ * were. Each kind's first product is compared with the oracle, all others with it: the same kernel
+ * gives the same bits. Kernels by FMA also give the bits of a single product in DUO_MATH_IEEE.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/batched/plan.h"
 #include "support/data.h"
 #include "support/harness.h"
 #include "support/oracle.h"
 
-enum { OPERANDS = 3, FEW = 2 };
+enum { OPERANDS = 3, KINDS = 6, DRAWS = 100000 };
 
-static const struct {
-    int edge, many;
-} sizes[] = {{8, 20000}, {16, 10000}, {32, 4000}, {64, 2000}, {128, 400}};
+static const char *const names[DUO_BATCHED_KERNELS] = {
+    [DUO_BATCHED_TILE_8] = "tile_8",     [DUO_BATCHED_TILE_16] = "tile_16",
+    [DUO_BATCHED_TILE_32] = "tile_32",   [DUO_BATCHED_TILE_64] = "tile_64",
+    [DUO_BATCHED_TILE_128] = "tile_128", [DUO_BATCHED_OUTER] = "outer",
+    [DUO_BATCHED_VECTOR_1] = "vector_1", [DUO_BATCHED_VECTOR_8] = "vector_8",
+    [DUO_BATCHED_WARPS_1] = "warps_1",   [DUO_BATCHED_WARPS_2] = "warps_2",
+    [DUO_BATCHED_WARPS_4] = "warps_4",   [DUO_BATCHED_WARPS_8] = "warps_8",
+    [DUO_BATCHED_WGMMA] = "wgmma"};
 
 typedef struct batch {
     duo_context *ctx;
     duo_transpose transa, transb;
-    int64_t m, n, k, lda, ldb, ldc, many;
+    int64_t m, n, k, ld[OPERANDS], floats[OPERANDS]; /* of a product */
+    int64_t gap;                                     /* behind a product */
+    int64_t count;
     float alpha, beta;
-    int64_t floats[OPERANDS];
-    float *host[OPERANDS], *device[OPERANDS];
+    float *host[OPERANDS], *device[OPERANDS]; /* KINDS products of A and B, all of C */
+    float **list[OPERANDS];
+    float *after; /* C */
 } batch;
 
 static void *must(void *p)
@@ -33,121 +42,266 @@ static void *must(void *p)
     return p;
 }
 
-static size_t bytes_of(const batch *b, int i) { return (size_t)b->floats[i] * sizeof(float); }
+/* ---- Shapes ---- */
 
-static batch new_batch(duo_context *ctx, test_rng *rng, int edge, int64_t many)
+/* A size of any magnitude. */
+static int64_t size_up_to(test_rng *rng, int64_t most)
 {
-    batch b = {.ctx = ctx,
-               .transa = test_random(rng) % 2 ? DUO_TRANS : DUO_NO_TRANS,
+    return 1 + (int64_t)(exp(test_unit(rng) * log((double)most)) - 0.5);
+}
+
+static batch draw(test_rng *rng)
+{
+    enum { MOST = 600, COUNT = 20000 };
+    batch b = {.transa = test_random(rng) % 2 ? DUO_TRANS : DUO_NO_TRANS,
                .transb = test_random(rng) % 2 ? DUO_TRANS : DUO_NO_TRANS,
-               .m = edge - test_between(rng, 0, edge / 8),
-               .n = edge - test_between(rng, 0, edge / 8),
-               .k = test_between(rng, 1, 2 * edge),
-               .alpha = (float)(2.0 * test_unit(rng) - 1.0),
-               .beta = test_random(rng) % 2 ? 0.0f : (float)test_unit(rng),
-               .many = many};
-    const int64_t gap = test_random(rng) % 2 ? 0 : test_between(rng, 1, 4);
+               .m = size_up_to(rng, MOST),
+               .n = size_up_to(rng, MOST),
+               .k = size_up_to(rng, MOST),
+               .count = KINDS + size_up_to(rng, COUNT),
+               .alpha = test_random(rng) % 2 ? 1.0f : (float)(2.0 * test_unit(rng) - 1.0),
+               .beta = test_random(rng) % 2 ? 0.0f : (float)test_unit(rng)};
     const bool ta = b.transa != DUO_NO_TRANS, tb = b.transb != DUO_NO_TRANS;
-    b.lda = (ta ? b.k : b.m) + gap;
-    b.ldb = (tb ? b.n : b.k) + gap;
-    b.ldc = b.m + gap;
-    b.floats[0] = b.lda * (ta ? b.m : b.k);
-    b.floats[1] = b.ldb * (tb ? b.k : b.n);
-    b.floats[2] = b.ldc * b.n * many;
+    const int64_t rows[] = {ta ? b.k : b.m, tb ? b.n : b.k, b.m};
+    const int64_t columns[] = {ta ? b.m : b.k, tb ? b.k : b.n, b.n};
+    const bool wide = test_random(rng) % 2 == 0; /* all columns are on 16 bytes */
     for (int i = 0; i < OPERANDS; i++) {
-        void *device = NULL;
-        b.host[i] = must(malloc(bytes_of(&b, i)));
-        test_fill(rng, DATA_SIGNED, b.host[i], b.floats[i]);
-        CHECK_STATUS(DUO_OK, duo_malloc(ctx, bytes_of(&b, i), &device));
-        b.device[i] = device;
+        b.ld[i] = rows[i] + (test_random(rng) % 2 ? 0 : test_between(rng, 1, 6));
+        if (wide) b.ld[i] = (b.ld[i] + 3) / 4 * 4;
+        b.floats[i] = b.ld[i] * columns[i];
     }
-    for (int64_t p = 1; p < many; p++) /* one C for all, too */
-        memcpy(b.host[2] + p * b.ldc * b.n, b.host[2], (size_t)(b.ldc * b.n) * sizeof(float));
+    b.gap = wide ? 0 : test_between(rng, 0, 3);
     return b;
 }
 
-/* The first `count` products; C to `c`. */
-static void multiply(const batch *b, int64_t count, float *c)
+static bool is_small(const batch *b)
 {
-    for (int i = 0; i < OPERANDS; i++)
-        CHECK_STATUS(DUO_OK, duo_copy(b->ctx, b->device[i], b->host[i], bytes_of(b, i)));
-    CHECK_STATUS(DUO_OK, duo_sgemm_strided_batched(b->ctx, DUO_COL_MAJOR, b->transa, b->transb,
-                                                   b->m, b->n, b->k, b->alpha, b->device[0], b->lda,
-                                                   0, b->device[1], b->ldb, 0, b->beta,
-                                                   b->device[2], b->ldc, b->ldc * b->n, count));
-    CHECK_STATUS(DUO_OK, duo_copy(b->ctx, c, b->device[2], bytes_of(b, 2)));
+    const int64_t floats = 1 << 23, work = 1000000000;
+    return b->count * (b->floats[2] + b->gap) <= floats &&
+           KINDS * (b->floats[0] + b->floats[1]) <= floats && b->count * b->m * b->n * b->k <= work;
+}
+
+/* As the library describes it to the plan. */
+static duo_batched_size size_of(const batch *b)
+{
+    duo_call call = {.operation = DUO_SGEMM,
+                     .m = b->m,
+                     .n = b->n,
+                     .k = b->k,
+                     .transa = b->transa != DUO_NO_TRANS,
+                     .transb = b->transb != DUO_NO_TRANS,
+                     .alpha = b->alpha,
+                     .beta = b->beta};
+    duo_batch of = {.count = b->count};
+    for (int i = 0; i < OPERANDS; i++) {
+        call.operand[i] = (duo_operand){.rows = i == 2        ? b->m
+                                                : i == 0      ? (call.transa ? b->k : b->m)
+                                                : call.transb ? b->n
+                                                              : b->k,
+                                        .columns = b->floats[i] / b->ld[i],
+                                        .ld = b->ld[i],
+                                        .read = i < 2};
+        of.stride[i] = b->floats[i] + b->gap;
+    }
+    return duo_batched_size_of(&call, &of);
+}
+
+static duo_batched_device first_device(void)
+{
+    duo_device_info info = {.size = sizeof info};
+    CHECK_STATUS(DUO_OK, duo_device_describe(0, &info));
+    return (duo_batched_device){info.multiprocessors,
+                                10 * info.capability_major + info.capability_minor, 227 << 10};
+}
+
+/* A batch that this kernel does, and no kernel of the other kind nearly as fast; false: there is
+ * none. */
+static bool find(test_rng *rng, duo_batched_kernel kernel, batch *b)
+{
+    const double clearly = 0.8;
+    const duo_batched_device device = first_device();
+    const bool tensor = kernel >= DUO_BATCHED_TENSOR;
+    for (int i = 0; i < DRAWS; i++) {
+        double seconds, others = INFINITY;
+        *b = draw(rng);
+        if (!is_small(b)) continue;
+        const duo_batched_size size = size_of(b);
+        const duo_batched_kernel first = tensor ? DUO_BATCHED_TENSOR : DUO_BATCHED_TILE_8;
+        const duo_batched_kernel end = tensor ? DUO_BATCHED_KERNELS : DUO_BATCHED_TENSOR;
+        if (duo_batched_least(&size, &device, first, end, &seconds) != kernel) continue;
+        if (tensor)
+            (void)duo_batched_least(&size, &device, DUO_BATCHED_TILE_8, DUO_BATCHED_TENSOR,
+                                    &others);
+        if (isfinite(seconds) && seconds < clearly * others) return true;
+    }
+    return false;
+}
+
+/* ---- Data ---- */
+
+static void fill_kind(test_rng *rng, int kind, int operand, float *x, int64_t count)
+{
+    static const test_data data[KINDS] = {DATA_NORMAL, DATA_WIDE,   DATA_SIGNED,
+                                          DATA_NORMAL, DATA_NORMAL, DATA_UNIT};
+    test_fill(rng, data[kind], x, count);
+    for (int64_t i = 0; i < count && kind == 3; i++) /* a few are far larger */
+        if (test_random(rng) % 50 == 0) x[i] *= 1e8f;
+    for (int64_t i = 0; i < count && kind == 4; i++) /* near underflow, and far from it */
+        x[i] = ldexpf(x[i], operand == 0 ? -100 : 60);
+}
+
+/* In the last kind's product a few elements are Inf or NaN. */
+static void open_data(batch *b, test_rng *rng)
+{
+    static const float odd[] = {INFINITY, -INFINITY, NAN};
+    for (int i = 0; i < OPERANDS; i++) {
+        const int64_t each = b->floats[i] + b->gap, products = i == 2 ? b->count : KINDS;
+        const size_t bytes = (size_t)(products * each) * sizeof(float);
+        void *device = NULL;
+        b->host[i] = must(malloc(bytes));
+        b->list[i] = must(malloc((size_t)b->count * sizeof(float *)));
+        for (int64_t p = 0; p < products; p++)
+            if (p < KINDS)
+                fill_kind(rng, i == 2 ? 2 : (int)p, i, b->host[i] + p * each, each);
+            else
+                memcpy(b->host[i] + p * each, b->host[i] + p % KINDS * each,
+                       (size_t)each * sizeof(float));
+        if (i < 2)
+            for (int times = 0; times < 2; times++)
+                b->host[i][(KINDS - 1) * each + test_between(rng, 0, b->floats[i] - 1)] =
+                    odd[test_random(rng) % 3];
+        CHECK_STATUS(DUO_OK, duo_malloc(b->ctx, bytes, &device));
+        b->device[i] = device;
+        CHECK_STATUS(DUO_OK, duo_copy(b->ctx, device, b->host[i], bytes));
+        for (int64_t p = 0; p < b->count; p++)
+            b->list[i][p] = b->device[i] + (i == 2 ? p : p % KINDS) * each;
+    }
+    b->after = must(malloc((size_t)(b->count * (b->floats[2] + b->gap)) * sizeof(float)));
+}
+
+static void close_data(batch *b)
+{
+    for (int i = 0; i < OPERANDS; i++) {
+        CHECK_STATUS(DUO_OK, duo_free(b->ctx, b->device[i]));
+        free(b->host[i]);
+        free(b->list[i]);
+    }
+    free(b->after);
+}
+
+/* ---- Checks ---- */
+
+static void multiply(batch *b, bool tensor)
+{
+    const size_t bytes = (size_t)(b->count * (b->floats[2] + b->gap)) * sizeof(float);
+    duo_decision decision = {.size = sizeof decision};
+    CHECK_STATUS(DUO_OK, duo_set_math(b->ctx, tensor ? DUO_MATH_ACCURATE : DUO_MATH_IEEE));
+    CHECK_STATUS(DUO_OK, duo_sgemm_batched(b->ctx, DUO_COL_MAJOR, b->transa, b->transb, b->m, b->n,
+                                           b->k, b->alpha, (const float *const *)b->list[0],
+                                           b->ld[0], (const float *const *)b->list[1], b->ld[1],
+                                           b->beta, b->list[2], b->ld[2], b->count));
+    CHECK_STATUS(DUO_OK, duo_explain_last(b->ctx, &decision));
+    CHECK(decision.algorithm != NULL &&
+              strcmp(decision.algorithm, tensor ? "sgemm_gpu_mma" : "sgemm_gpu_ffma") == 0,
+          "%s", decision.algorithm != NULL ? decision.algorithm : "none");
+    CHECK_STATUS(DUO_OK, duo_copy(b->ctx, b->after, b->device[2], bytes));
     CHECK_STATUS(DUO_OK, duo_synchronize(b->ctx));
 }
 
-static void check_product(const batch *b, const float *got)
+/* The first product of this kind; gaps stay as they were. */
+static void check_kind(const batch *b, int kind)
 {
-    const oracle_product product = {.layout = DUO_COL_MAJOR,
-                                    .transa = b->transa,
-                                    .transb = b->transb,
-                                    .m = b->m,
-                                    .n = b->n,
-                                    .k = b->k,
-                                    .alpha = b->alpha,
-                                    .beta = b->beta,
-                                    .a = b->host[0],
-                                    .lda = b->lda,
-                                    .b = b->host[1],
-                                    .ldb = b->ldb,
-                                    .c = b->host[2],
-                                    .ldc = b->ldc};
+    const int64_t each = b->floats[2] + b->gap;
+    const float *const before = b->host[2] + kind * each, *const got = b->after + kind * each;
+    const oracle_product product = {DUO_COL_MAJOR, b->transa,
+                                    b->transb,     b->m,
+                                    b->n,          b->k,
+                                    b->alpha,      b->host[0] + kind * (b->floats[0] + b->gap),
+                                    b->ld[0],      b->host[1] + kind * (b->floats[1] + b->gap),
+                                    b->ld[1],      b->beta,
+                                    before,        b->ld[2]};
+    /* What a subnormal sum may lose beside the bound. */
+    const double lost = (double)(b->k + 3) * 0x1p-149;
     double *const want = must(calloc((size_t)(b->m * b->n), sizeof *want));
     double *const bound = must(calloc((size_t)(b->m * b->n), sizeof *bound));
-    bool close = true;
+    int64_t wrong = 0, changed = 0;
     oracle_sgemm(&product, want, bound);
-    for (int64_t i = 0; i < b->m; i++)
-        for (int64_t j = 0; j < b->n; j++)
-            close &= oracle_close(want[i * b->n + j], bound[i * b->n + j], got[i + j * b->ldc]);
-    CHECK(close, "the first product is wrong");
+    for (int64_t at = 0; at < each; at++) {
+        const int64_t i = at % b->ld[2], j = at / b->ld[2];
+        if (i < b->m && j < b->n)
+            wrong += !oracle_close(want[i * b->n + j], bound[i * b->n + j] + lost, got[at]);
+        else
+            changed += !test_same(before[at], got[at]);
+    }
+    CHECK(wrong == 0, "kind %d: %jd of %jd elements are wrong", kind, (intmax_t)wrong,
+          (intmax_t)(b->m * b->n));
+    CHECK(changed == 0, "kind %d: %jd floats in gaps have changed", kind, (intmax_t)changed);
     free(want);
     free(bound);
 }
 
-/* Gaps between columns included: these stay as they were. */
-static int64_t others(const batch *b, const float *c, const float *first, int64_t count)
+static void check_others(const batch *b)
 {
-    const int64_t floats = b->ldc * b->n;
+    const int64_t each = b->floats[2] + b->gap;
     int64_t different = 0;
-    for (int64_t p = 0; p < count; p++)
-        different += memcmp(c + p * floats, first, (size_t)floats * sizeof(float)) != 0;
-    return different;
+    for (int64_t p = KINDS; p < b->count; p++)
+        different += memcmp(b->after + p * each, b->after + p % KINDS * each,
+                            (size_t)each * sizeof(float)) != 0;
+    CHECK(different == 0, "%jd of %jd products have other bits", (intmax_t)different,
+          (intmax_t)b->count);
 }
 
-static void one_batch(test_rng *rng, int edge, int64_t many)
+/* DUO_MATH_IEEE: a product alone. */
+static void check_alone(batch *b, int kind)
 {
-    duo_context *const ctx = test_context();
-    batch b = new_batch(ctx, rng, edge, many);
-    test_case("%jdx%jdx%jd/%s%s/ld %jd/b=%g x %jd", (intmax_t)b.m, (intmax_t)b.n, (intmax_t)b.k,
-              b.transa == DUO_NO_TRANS ? "n" : "t", b.transb == DUO_NO_TRANS ? "n" : "t",
-              (intmax_t)b.ldc, (double)b.beta, (intmax_t)many);
-    float *const few = must(malloc(bytes_of(&b, 2))), *const all = must(malloc(bytes_of(&b, 2)));
-    multiply(&b, FEW, few);
-    multiply(&b, many, all);
-    check_product(&b, few);
-    CHECK(others(&b, all, few, many) == 0, "%jd of %jd products have other bits",
-          (intmax_t)others(&b, all, few, many), (intmax_t)many);
-    CHECK(others(&b, few + FEW * b.ldc * b.n, b.host[2], many - FEW) == 0,
-          "a small batch wrote behind its end");
-    free(few);
-    free(all);
-    for (int i = 0; i < OPERANDS; i++) {
-        CHECK_STATUS(DUO_OK, duo_free(ctx, b.device[i]));
-        free(b.host[i]);
+    const int64_t each = b->floats[2] + b->gap;
+    const size_t bytes = (size_t)each * sizeof(float);
+    float *const alone = must(malloc(bytes));
+    CHECK_STATUS(DUO_OK, duo_copy(b->ctx, b->list[2][kind], b->host[2] + kind * each, bytes));
+    CHECK_STATUS(DUO_OK, duo_sgemm(b->ctx, DUO_COL_MAJOR, b->transa, b->transb, b->m, b->n, b->k,
+                                   b->alpha, b->list[0][kind], b->ld[0], b->list[1][kind], b->ld[1],
+                                   b->beta, b->list[2][kind], b->ld[2]));
+    CHECK_STATUS(DUO_OK, duo_copy(b->ctx, alone, b->list[2][kind], bytes));
+    CHECK_STATUS(DUO_OK, duo_synchronize(b->ctx));
+    CHECK(memcmp(alone, b->after + kind * each, bytes) == 0, "kind %d has other bits alone", kind);
+    free(alone);
+}
+
+static void one_batch(duo_context *ctx, test_rng *rng, duo_batched_kernel kernel, batch *b)
+{
+    const bool tensor = kernel >= DUO_BATCHED_TENSOR;
+    test_case("batched_kernels/%s/%jdx%jdx%jd/%s%s/ld %jd %jd %jd/a=%g,b=%g x %jd", names[kernel],
+              (intmax_t)b->m, (intmax_t)b->n, (intmax_t)b->k, b->transa == DUO_NO_TRANS ? "n" : "t",
+              b->transb == DUO_NO_TRANS ? "n" : "t", (intmax_t)b->ld[0], (intmax_t)b->ld[1],
+              (intmax_t)b->ld[2], (double)b->alpha, (double)b->beta, (intmax_t)b->count);
+    b->ctx = ctx;
+    open_data(b, rng);
+    multiply(b, tensor);
+    for (int kind = 0; kind < KINDS; kind++) check_kind(b, kind);
+    check_others(b);
+    for (int kind = 0; kind < KINDS && !tensor; kind++) check_alone(b, kind);
+    close_data(b);
+}
+
+static void every_kernel(void)
+{
+    test_rng rng = test_rng_for("kernels");
+    const int rounds = test_amount(1, 8, 60);
+    for (int kernel = 0; kernel < DUO_BATCHED_KERNELS; kernel++) {
+        int done = 0;
+        for (int round = 0; round < rounds; round++) {
+            batch b;
+            duo_context *const ctx = test_context(); /* it has learned nothing */
+            if (find(&rng, (duo_batched_kernel)kernel, &b)) {
+                one_batch(ctx, &rng, (duo_batched_kernel)kernel, &b);
+                done++;
+            }
+            test_context_end(ctx);
+        }
+        printf("  %s: %d batches\n", names[kernel], done);
     }
-    test_context_end(ctx);
 }
 
-static void every_tile(void)
-{
-    test_rng rng = test_rng_for("tiles");
-    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
-        for (int round = 0; round < 6; round++) one_batch(&rng, sizes[s].edge, sizes[s].many);
-}
+static const test_entry tests[] = {{"every_kernel", every_kernel}, {NULL, NULL}};
 
-static const test_entry tests[] = {{"every_tile", every_tile}, {NULL, NULL}};
-
-int main(int argc, char **argv) { return test_main(argc, argv, "batched_tiles", tests); }
+int main(int argc, char **argv) { return test_main(argc, argv, "batched_kernels", tests); }

@@ -42,7 +42,7 @@ awk -F, '/^#/ { next }
     { at = $8 ~ /^"/ # a name may have a comma
       if (NF - at != head || !($(10 + at) > 0) || !($(13 + at) >= 0) || !($(13 + at) <= $4 + 3) ||
           $5 !~ /^[nt][nt]$/ || $6 !~ /^(0|0.5|1)$/ || !($7 >= 2)) bad = 1
-      for (i = 2; i <= 4; i++) if ($i < 1 || $i > 256) bad = 1
+      for (i = 2; i <= 4; i++) if ($i < 1 || $i > 600) bad = 1
       for (i = 14; i <= 19; i++) if ($(i + at) !~ /^[0-6]$/) bad = 1
       if ($8 == "strided") batches++ }
     END { exit !(batches == 8 && !bad &&

@@ -49,10 +49,11 @@ static duo_status copy(duo_queue *queue, void *dst, size_t dst_pitch, const void
     return sim_backend()->copy(queue, dst, dst_pitch, src, src_pitch, width, height);
 }
 
-static duo_status launch_batch(duo_queue *queue, const duo_call *call, const duo_batch *batch)
+static duo_status launch_batch(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
+                               const duo_batch *batch)
 {
     happen();
-    return sim_backend()->launch_batch(queue, call, batch);
+    return sim_backend()->launch_batch(queue, algorithm, call, batch);
 }
 
 static duo_status record_begin(duo_queue *queue)

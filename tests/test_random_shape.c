@@ -131,7 +131,7 @@ static void batches(void)
               "%jd products of %jd", (intmax_t)b.count, (intmax_t)each);
         for (int operand = 0; operand < DUO_OPERANDS; operand++) {
             const int64_t stride = duo_batch_problem_stride(&b, operand);
-            CHECK(s[operand] >= 1 && s[operand] <= 256 && b.count * stride <= 1 << 26, "too large");
+            CHECK(s[operand] >= 1 && s[operand] <= 600 && b.count * stride <= 1 << 26, "too large");
             CHECK(stride >= each / s[absent[operand]], "products overlap");
             gaps |= b.product.gap[operand] > 0 || b.gap[operand] > 0;
             full += b.count * stride > (1 << 26) - stride;

@@ -65,7 +65,7 @@ extern const char *const duo_shape_class_names[DUO_SHAPE_CLASSES];
 
 /* Limits of a random batch: of m, n and k; and of the floats in an operand of all its products (256
  * MB). */
-enum { DUO_RANDOM_BATCH_EDGE = 256, DUO_RANDOM_BATCH_FLOATS = 1 << 26 };
+enum { DUO_RANDOM_BATCH_EDGE = 600, DUO_RANDOM_BATCH_FLOATS = 1 << 26 };
 
 /* A random number, uniform in [0, count). */
 int64_t duo_random_below(uint64_t *random, int64_t count);

@@ -79,7 +79,7 @@ extern "C" {
 #define DUO_DECLARE_GPU(name)                     extern const duo_gpu_algorithm duo_##name;
 #define DUO_DECLARE(operation, side, maths, name) DUO_DECLARE_##side(name)
 DUO_ALGORITHM_LIST(DUO_DECLARE)
-extern const duo_gpu_batch duo_sgemm_gpu_batched;
+extern const duo_gpu_batch duo_sgemm_gpu_batched_ffma, duo_sgemm_gpu_batched_mma;
 
 /* Queues the tags of blocks in device memory; aligned to 16 bytes. */
 cudaError_t duo_tag_blocks(const void *memory, size_t blocks, const void *key, void *tags,

@@ -168,6 +168,9 @@ constexpr size_t shared_memory(int capability)
     }
 }
 
+/* The most that a block may ask for. */
+constexpr size_t shared_of_block(int capability) { return shared_memory(capability) - 1024; }
+
 /* Blocks that a multiprocessor holds, at most `most`: each takes 1 KiB more than it asks for. */
 constexpr int blocks_that_fit(size_t shared_bytes, int most, int capability)
 {

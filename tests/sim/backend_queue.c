@@ -248,7 +248,8 @@ duo_status sim_backend_launch(duo_queue *queue, duo_algorithm_id id, const duo_c
 }
 
 /* Launches one product after the other. */
-duo_status sim_backend_launch_batch(duo_queue *queue, const duo_call *call, const duo_batch *batch)
+duo_status sim_backend_launch_batch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
+                                    const duo_batch *batch)
 {
     if (sim_forked()) return DUO_ERR_LOST;
     bool go;
@@ -259,7 +260,7 @@ duo_status sim_backend_launch_batch(duo_queue *queue, const duo_call *call, cons
         for (int i = 0; i < DUO_OPERANDS; i++)
             if (duo_operand_touched(&call->operand[i]))
                 w.call.operand[i].address = duo_batch_address(batch, call, i, p);
-        status = prepare_launch(&w, queue, DUO_sgemm_gpu_ffma, &w.call);
+        status = prepare_launch(&w, queue, id, &w.call);
         if (status == DUO_OK) status = sim_append(queue, &w);
     }
     return sim_leave(status);

@@ -118,9 +118,11 @@ typedef struct duo_backend {
     duo_status (*launch)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
                          uint64_t *pinned_result, uint32_t ticket);
 
-    /* Queues a batch of products, in binary32, with operands as for launch. Its lists are read
-     * before this returns. DUO_ERR_DEVICE: nothing was queued. */
-    duo_status (*launch_batch)(duo_queue *queue, const duo_call *call, const duo_batch *batch);
+    /* Queues a batch of products by the batch kernels of an algorithm, sgemm_gpu_ffma or
+     * sgemm_gpu_mma, with operands as for launch. Its lists are read before this returns.
+     * DUO_ERR_DEVICE: nothing was queued. */
+    duo_status (*launch_batch)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
+                               const duo_batch *batch);
 
     /*
      * An algorithm may pack operand A or B of sgemm (i) before it multiplies. packed_bytes: bytes

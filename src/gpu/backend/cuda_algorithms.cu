@@ -32,7 +32,13 @@ static duo_status status_of(cudaError_t error, duo_algorithm_id id)
     return duo_cuda_status(error, algorithms[id].name);
 }
 
-static const char kBatched[] = "sgemm_gpu_batched", kTags[] = "tag_blocks";
+static const char kTags[] = "tag_blocks";
+
+/* The kernels by which an algorithm does batches. */
+static const duo_gpu_batch *batch_of(duo_algorithm_id id)
+{
+    return id == DUO_sgemm_gpu_mma ? &duo_sgemm_gpu_batched_mma : &duo_sgemm_gpu_batched_ffma;
+}
 
 static bool all_loaded[DUO_MOST_DEVICES]; /* atomic: was that tried? */
 
@@ -43,7 +49,8 @@ duo_status duo_cuda_load(int device)
     for (int id = 0; id < DUO_ALGORITHMS && status == DUO_OK; id++)
         if (algorithms[id].algorithm != nullptr)
             status = status_of(algorithms[id].algorithm->load(), (duo_algorithm_id)id);
-    if (status == DUO_OK) status = duo_cuda_status(duo_sgemm_gpu_batched.load(), kBatched);
+    for (const duo_algorithm_id id : {DUO_sgemm_gpu_ffma, DUO_sgemm_gpu_mma})
+        if (status == DUO_OK) status = status_of(batch_of(id)->load(), id);
     if (status == DUO_OK) status = duo_cuda_status(duo_tag_blocks_load(), kTags);
     __atomic_store_n(&all_loaded[device], true, __ATOMIC_RELEASE);
     return status;
@@ -165,7 +172,8 @@ static duo_status send_lists(duo_queue *queue, const duo_batch *batch, duo_launc
     return status;
 }
 
-duo_status duo_cuda_launch_batch(duo_queue *queue, const duo_call *call, const duo_batch *batch)
+duo_status duo_cuda_launch_batch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
+                                 const duo_batch *batch)
 {
     const duo_cuda_guard current(queue->device);
     duo_status status = current.status;
@@ -173,7 +181,7 @@ duo_status duo_cuda_launch_batch(duo_queue *queue, const duo_call *call, const d
     if (status == DUO_OK) status = load_others(queue);
     if (status == DUO_OK) status = send_lists(queue, batch, &how);
     if (status != DUO_OK) return status;
-    return duo_cuda_status(duo_sgemm_gpu_batched.launch(call, batch, &how), kBatched);
+    return status_of(batch_of(id)->launch(call, batch, &how), id);
 }
 
 size_t duo_cuda_packed_bytes(duo_algorithm_id id, const duo_call *call, int i)

@@ -1,13 +1,15 @@
 /*
- * sgemm_gpu_batched.cu - many products of one shape in one launch, only by fp32 FMA.
+ * sgemm_gpu_batched_ffma.cu - many products of one shape in one launch, only by fp32 FMA.
  *
- * Accepts   any m, n, k, transposes, leading dimensions, strides and alignment
+ * Accepts   any m, n, k, transposes, leading dimensions, strides and alignment; a vector product's
+ *           C of fewer than 2^32 elements in all
  * Kernels   tiles of 8 x 8 to 64 x 64 of a product by few threads each (batched/small_tiles.cuh),
- *           or of 128 x 128 by the loops of sgemm_gpu_ffma: whichever is predicted to take least
+ *           or of 128 x 128 by the loops of sgemm_gpu_ffma; without shared memory for vector
+ *           products and few k (batched/elements.cuh): whichever is predicted to take least
  * Order     product_order.h
  */
-#include <math.h>
-
+#include "gpu/batched/elements.cuh"
+#include "gpu/batched/plan.h"
 #include "gpu/batched/small_tiles.cuh"
 #include "gpu/ffma/multiply.cuh"
 #include "gpu/ffma/store.cuh"
@@ -42,41 +44,9 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
 
 /* ---- Launching ---- */
 
-/* Are all of an operand's columns on 16 bytes, and is its edge a whole number of groups? */
-static bool is_wide(const duo_call *call, const duo_batch *batch, int i)
-{
-    const duo_operand *const o = &call->operand[i];
-    const int64_t edge = i == DUO_A ? call->m : call->n;
-    uintptr_t bits = (uintptr_t)o->ld * sizeof(float);
-    if (!o->read || duo_call_along_k(call, i) || edge % kGroup != 0) return false;
-    if (batch->pointer[i] == nullptr) {
-        bits |= (uintptr_t)o->address | (uintptr_t)batch->stride[i] * sizeof(float);
-    } else {
-        bits |= (uintptr_t)batch->shift[i] | batch->list[i].bits;
-    }
-    return bits % (kGroup * sizeof(float)) == 0;
-}
-
-/* The lists are in the workspace, one behind the other. */
-static batch_places places_of(const duo_batch *batch, const duo_launch *how)
-{
-    batch_places places = {};
-    const uintptr_t *list = reinterpret_cast<const uintptr_t *>(how->workspace);
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        if (batch->pointer[i] == nullptr) {
-            places.step[i] = batch->stride[i] * (int64_t)sizeof(float);
-            continue;
-        }
-        places.list[i] = list;
-        places.step[i] = batch->shift[i];
-        list += batch->count;
-    }
-    return places;
-}
-
 static copy_kind kind_of(const duo_call *call, const duo_batch *batch, int i)
 {
-    if (is_wide(call, batch, i)) return kVectors;
+    if (duo_batched_wide(call, batch, i)) return kVectors;
     return duo_call_along_k(call, i) ? kAlongK : kAlongEdge;
 }
 
@@ -84,7 +54,7 @@ static int64_t tiles_along(int64_t size, int edge) { return (size + edge - 1) / 
 
 /* ---- Small tiles ---- */
 
-template <class Tile, int Chains>
+template <class Tile>
 static cudaError_t launch_small(const duo_call *call, const duo_batch *batch, const duo_launch *how)
 {
     const int64_t down = tiles_along(call->m, Tile::kEdge);
@@ -92,9 +62,8 @@ static cudaError_t launch_small(const duo_call *call, const duo_batch *batch, co
     if (down * across > INT32_MAX / batch->count) return cudaErrorInvalidValue;
     const tile_counts tiles = {(int)down, (int)across, down * across * batch->count};
     const int64_t blocks = (tiles.all + Tile::kTiles - 1) / Tile::kTiles;
-    auto *kernel = sgemm_small_tiles<Tile, Chains, false>;
-    if constexpr (Chains == 1)
-        if (call->k <= DUO_SEGMENT) kernel = sgemm_small_tiles<Tile, Chains, true>;
+    auto *const kernel =
+        call->k <= DUO_SEGMENT ? sgemm_small_tiles<Tile, true> : sgemm_small_tiles<Tile, false>;
     return queue_kernel_behind(kernel, (unsigned)blocks, Tile::kBlock, 0, how,
                                sgemm_problem_of(call), places_of(batch, how), tiles,
                                kind_of(call, batch, DUO_A), kind_of(call, batch, DUO_B));
@@ -104,12 +73,12 @@ using tile_8 = batch_tile<8, 2, 16, 7>;
 using tile_16 = batch_tile<16, 2, 32, 8>;
 using tile_32 = batch_tile<32, 4, 32, 12>;
 using tile_64 = batch_tile<64, 8, 32, 5>;
-using vector_tile = batch_tile<8, 2, 16, 4>; /* a thread has eight chains of each element */
 
 /* ---- Large tiles ---- */
 
 constexpr int kLargeEdge = large_tile::kM;
 constexpr size_t kLargeBytes = large_tile::kFloats * sizeof(float);
+static_assert(kLargeBytes == DUO_BATCHED_TILE_128_BYTES, "as the plan knows them");
 static_assert(large_tile::kM == large_tile::kN, "a square");
 
 static void (*const large_kernel[3][3])(sgemm_problem, tile_shares, batch_places) = {
@@ -141,58 +110,77 @@ static cudaError_t launch_large(const duo_call *call, const duo_batch *batch, co
         places_of(batch, how));
 }
 
+/* ---- Elements ---- */
+
+/* For threads that have `columns` columns each. */
+static bool element_batch_of(const duo_call *call, const duo_batch *batch, const duo_launch *how,
+                             int columns, element_batch *b)
+{
+    const int64_t across = tiles_along(call->n, columns), lda = call->operand[DUO_A].ld,
+                  ldb = call->operand[DUO_B].ld;
+    if (call->m * across > (int64_t)UINT32_MAX / batch->count) return false;
+    *b = {};
+    b->p = sgemm_problem_of(call);
+    b->places = places_of(batch, how);
+    b->step.a_i = call->transa ? lda : 1;
+    b->step.a_k = call->transa ? 1 : lda;
+    b->step.b_j = call->transb ? 1 : ldb;
+    b->step.b_k = call->transb ? ldb : 1;
+    b->down = (uint32_t)call->m;
+    b->of_product = (uint32_t)(call->m * across);
+    b->all = b->of_product * (uint32_t)batch->count;
+    return true;
+}
+
+template <int Lanes>
+static cudaError_t launch_vectors(const duo_call *call, const duo_batch *batch,
+                                  const duo_launch *how)
+{
+    constexpr uint32_t kElements = kElementThreads / Lanes; /* of a block */
+    element_batch b;
+    if (!element_batch_of(call, batch, how, 1, &b)) return cudaErrorInvalidValue;
+    return queue_kernel_behind(sgemm_batched_vectors<Lanes>, (b.all - 1) / kElements + 1,
+                               kElementThreads, 0, how, b);
+}
+
+/* By the logarithm of the most k. */
+static void (*const outer_kernel[])(element_batch) = {
+    sgemm_batched_outer<1>, sgemm_batched_outer<2>, sgemm_batched_outer<4>, sgemm_batched_outer<8>,
+    sgemm_batched_outer<16>};
+static_assert(DUO_BATCHED_OUTER_STEPS == 16, "the last one");
+
+static cudaError_t launch_outer(const duo_call *call, const duo_batch *batch, const duo_launch *how)
+{
+    element_batch b;
+    int kernel = 0;
+    if (!element_batch_of(call, batch, how, kOuterColumns, &b)) return cudaErrorInvalidValue;
+    while (b.p.k > 1 << kernel) kernel++;
+    return queue_kernel_behind(outer_kernel[kernel], (b.all - 1) / kElementThreads + 1,
+                               kElementThreads, 0, how, b);
+}
+
 /* ---- Which of them ---- */
 
-/*
- * The microseconds of a batch with tiles of this edge, on an H100: a fixed time for the first tile
- * and a time for each of its steps of k; then a time for each tile of a multiprocessor, and for
- * each step of k of each warp with elements inside. Fitted to 500 random batches and 16 of squares;
- * on 300 others the choice is 2.5 % slower than the best of the five.
- */
-static const struct {
-    int edge, warp_rows, warp_columns; /* of the part that is skipped if it is outside */
-    cudaError_t (*launch)(const duo_call *, const duo_batch *, const duo_launch *);
-    double first, first_step, tile, warp_step;
-} tiles[] = {{8, 8, 8, launch_small<tile_8, 1>, 1.96, 0.0446, 0.0198, 0.00153},
-             {16, 16, 16, launch_small<tile_16, 1>, 2.16, 0.0261, 0.0844, 0.00353},
-             {32, 32, 16, launch_small<tile_32, 1>, 2.39, 0.0283, 0.253, 0.00429},
-             {64, 32, 32, launch_small<tile_64, 1>, 2.74, 0.0412, 0.608, 0.00716},
-             {kLargeEdge, kLargeEdge, kLargeEdge, launch_large, 2.51, 0.0751, 4.03, 0.0760}};
-enum { TILES = sizeof tiles / sizeof tiles[0] };
-
-static double tile_cost(int tile, const duo_call *call, int64_t count, int multiprocessors)
-{
-    const auto &t = tiles[tile];
-    const double k = (double)call->k, share = (double)count / multiprocessors;
-    const int64_t all = tiles_along(call->m, t.edge) * tiles_along(call->n, t.edge);
-    const int64_t warps = tiles_along(call->m, t.warp_rows) * tiles_along(call->n, t.warp_columns);
-    return t.first + k * t.first_step +
-           share * ((double)all * t.tile + (double)warps * k * t.warp_step);
-}
-
-static int choose_tile(const duo_call *call, int64_t count, const duo_launch *how)
-{
-    const bool large_fits = blocks_that_fit(kLargeBytes, 1, how->capability) > 0;
-    double cost[TILES];
-    int best = 0;
-    for (int i = 0; i < (large_fits ? TILES : TILES - 1); i++) {
-        cost[i] = tile_cost(i, call, count, how->multiprocessors);
-        if (cost[i] < cost[best]) best = i;
-    }
-    return best;
-}
+static cudaError_t (*const launches[])(const duo_call *, const duo_batch *, const duo_launch *) = {
+    launch_small<tile_8>, launch_small<tile_16>, launch_small<tile_32>, launch_small<tile_64>,
+    launch_large,         launch_outer,          launch_vectors<1>,     launch_vectors<DUO_CHAINS>};
+static_assert(sizeof launches / sizeof launches[0] == DUO_BATCHED_TENSOR, "by duo_batched_kernel");
 
 static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
 {
-    if (duo_call_is_vector(call)) return launch_small<vector_tile, DUO_CHAINS>(call, batch, how);
-    return tiles[choose_tile(call, batch->count, how)].launch(call, batch, how);
+    const duo_batched_size size = duo_batched_size_of(call, batch);
+    const duo_batched_device device = {how->multiprocessors, how->capability,
+                                       shared_of_block(how->capability)};
+    double microseconds;
+    return launches[duo_batched_least(&size, &device, DUO_BATCHED_TILE_8, DUO_BATCHED_TENSOR,
+                                      &microseconds)](call, batch, how);
 }
 
 template <class Tile>
 static cudaError_t load_small()
 {
-    const cudaError_t error = load_kernel(sgemm_small_tiles<Tile, 1, true>);
-    return error == cudaSuccess ? load_kernel(sgemm_small_tiles<Tile, 1, false>) : error;
+    const cudaError_t error = load_kernel(sgemm_small_tiles<Tile, true>);
+    return error == cudaSuccess ? load_kernel(sgemm_small_tiles<Tile, false>) : error;
 }
 
 static cudaError_t load()
@@ -203,13 +191,15 @@ static cudaError_t load()
     if (error == cudaSuccess) error = load_small<tile_16>();
     if (error == cudaSuccess) error = load_small<tile_32>();
     if (error == cudaSuccess) error = load_small<tile_64>();
-    if (error == cudaSuccess)
-        error = load_kernel(sgemm_small_tiles<vector_tile, DUO_CHAINS, false>);
-    if (blocks_that_fit(kLargeBytes, 1, capability) == 0) return error;
+    for (const auto kernel : outer_kernel)
+        if (error == cudaSuccess) error = load_kernel(kernel);
+    if (error == cudaSuccess) error = load_kernel(sgemm_batched_vectors<1>);
+    if (error == cudaSuccess) error = load_kernel(sgemm_batched_vectors<DUO_CHAINS>);
+    if (shared_of_block(capability) < kLargeBytes) return error;
     for (const auto &row : large_kernel)
         for (const auto kernel : row)
             if (error == cudaSuccess) error = load_kernel_with(kernel, kLargeBytes);
     return error;
 }
 
-const duo_gpu_batch duo_sgemm_gpu_batched = {.launch = launch, .load = load};
+const duo_gpu_batch duo_sgemm_gpu_batched_ffma = {.launch = launch, .load = load};

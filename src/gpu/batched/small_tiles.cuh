@@ -17,35 +17,12 @@
 
 #include <cuda_pipeline_primitives.h>
 
+#include "gpu/batched/places.cuh"
 #include "gpu/ffma/multiply.cuh"
 #include "gpu/ffma/store.cuh"
 #include "gpu/launch.cuh"
 #include "gpu/sgemm.cuh"
 #include "gpu/slab.cuh"
-
-/* ---- Where the operands of a batch's products are ---- */
-
-/* Each operand has a stride, in bytes, from product to product; or a list of addresses in device
- * memory, and the distance in bytes from an address to the copy that is used instead. */
-struct batch_places {
-    const uintptr_t *list[DUO_OPERANDS]; /* NULL: strides */
-    int64_t step[DUO_OPERANDS];          /* the stride, or those bytes */
-
-    template <class Pointer>
-    __device__ __forceinline__ Pointer at(Pointer first, int i, int64_t product) const
-    {
-        const uintptr_t address = list[i] != nullptr
-                                      ? list[i][product] + step[i]
-                                      : reinterpret_cast<uintptr_t>(first) + product * step[i];
-        return reinterpret_cast<Pointer>(address);
-    }
-    __device__ __forceinline__ void find(sgemm_problem &p, int64_t product) const
-    {
-        if (p.k > 0) p.a = at(p.a, DUO_A, product);
-        if (p.k > 0) p.b = at(p.b, DUO_B, product);
-        p.c = at(p.c, DUO_C, product);
-    }
-};
 
 /* ---- Tiles ---- */
 
@@ -133,12 +110,12 @@ static __device__ __forceinline__ void read_columns(float (&y)[Columns], const f
     }
 }
 
-/* The sums of a thread's elements. In a segment there are Chains chains of each; if k is longer
- * than a segment, the sums of the segments are added to `total`. */
-template <class Tile, int Chains, bool Short>
+/* The sums of a thread's elements. If k is longer than a segment, the sums of the segments are
+ * added to `total`. */
+template <class Tile, bool Short>
 struct batch_sums {
     using elements = float[Tile::kColumns][Tile::kRows];
-    elements chain[Chains] = {};
+    elements chain = {};
     elements total;
 
     /* Without any k the totals are the sums. */
@@ -156,50 +133,35 @@ struct batch_sums {
     }
     __device__ __forceinline__ void end_segment()
     {
-#pragma unroll
-        for (int half = Chains / 2; half > 0; half /= 2)
-#pragma unroll
-            for (int z = 0; z < half; z++)
-                for_each([&](int c, int r) { chain[z][c][r] += chain[z + half][c][r]; });
-        if (Short) return; /* the only segment */
         for_each([&](int c, int r) {
-            total[c][r] += chain[0][c][r];
-#pragma unroll
-            for (int z = 0; z < Chains; z++) chain[z][c][r] = 0.0f;
+            total[c][r] += chain[c][r];
+            chain[c][r] = 0.0f;
         });
     }
-    __device__ __forceinline__ const elements &result() const { return Short ? chain[0] : total; }
+    __device__ __forceinline__ const elements &result() const { return Short ? chain : total; }
 };
 
-/* Short: k is at most a segment. */
-template <class Tile, int Chains, bool Short>
-static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks - !Short)
-    sgemm_small_tiles(sgemm_problem p, batch_places places, tile_counts tiles, copy_kind kind_a,
-                      copy_kind kind_b)
+/*
+ * A tile of a product's C, from element (first_i, first_j) on, by the Tile::kThreads threads of a
+ * group; wait() waits for all of them. slabs: 2 * Tile::kSlab floats of shared memory, aligned to
+ * 16 bytes. Short: k is at most a segment.
+ */
+template <class Tile, bool Short, class Wait>
+static __device__ __forceinline__ void
+multiply_tile(const sgemm_problem &p, int64_t first_i, int64_t first_j, copy_kind kind_a,
+              copy_kind kind_b, float *slabs, int thread, Wait wait)
 {
     constexpr int kEdge = Tile::kEdge, kRows = Tile::kRows, kColumns = Tile::kColumns;
     constexpr int kRow = Tile::kRow;
-    static_assert(DUO_SEGMENT % Tile::kSteps == 0 && Tile::kSteps % Chains == 0,
-                  "slabs begin with the first chain, and end with segments");
-    __shared__ __align__(16) float slabs[Tile::kTiles * Tile::kApart];
-    const int group = threadIdx.x / Tile::kThreads, thread = threadIdx.x % Tile::kThreads;
-    float *const a = slabs + group * Tile::kApart, *const b = a + Tile::kSlab;
-    const int64_t number = (int64_t)blockIdx.x * Tile::kTiles + group;
-    if (number >= tiles.all) return;
-    const int of_product = tiles.down * tiles.across;
-    const int64_t product = of_product == 1 ? number : number / of_product;
-    const int tile = (int)(number - product * of_product);
-    const int64_t first_i = (int64_t)(tile % tiles.down) * kEdge;
-    const int64_t first_j = (int64_t)(tile / tiles.down) * kEdge;
+    static_assert(DUO_SEGMENT % Tile::kSteps == 0, "slabs end with segments");
+    float *const a = slabs, *const b = a + Tile::kSlab;
     const int m = (int)min(p.m - first_i, (int64_t)kEdge); /* inside */
     const int n = (int)min(p.n - first_j, (int64_t)kEdge);
     const int i = Tile::row_of(thread), j = Tile::column_of(thread);
     /* Is the thread's first element inside, and any of its warp's? */
     const bool inside = i < m && j < n;
     const bool warp_inside = Tile::row_of(thread & ~31) < m && Tile::column_of(thread & ~31) < n;
-    batch_sums<Tile, Chains, Short> sums(p.k);
-    wait_for_kernels_ahead();
-    places.find(p, product);
+    batch_sums<Tile, Short> sums(p.k);
     const float *of_a = p.a + (kind_a == kAlongK ? first_i * p.lda : first_i);
     const float *of_b = p.b + (kind_b == kAlongK ? first_j * p.ldb : first_j);
     float *const to = p.c + (first_i + i + (first_j + j) * p.ldc);
@@ -214,31 +176,23 @@ static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks - !Short)
         load_slab<Tile>(b, of_b, p.ldb, n, steps, kind_b, thread);
         __pipeline_commit();
         __pipeline_wait_prior(0);
-        Tile::wait_for_all();
-        auto multiply_step = [&](int s, int chain) {
+        wait();
+        auto multiply_step = [&](int s) {
             float x[kRows], y[kColumns];
             read_fragment(x, a + s * kRow + i, kGroup);
             read_columns(y, b + s * kRow + j);
-            sums.for_each([&](int c, int r) {
-                sums.chain[chain][c][r] = fmaf(x[r], y[c], sums.chain[chain][c][r]);
-            });
+            sums.for_each(
+                [&](int c, int r) { sums.chain[c][r] = fmaf(x[r], y[c], sums.chain[c][r]); });
         };
-        if (warp_inside && Chains == 1) {
+        if (warp_inside) {
 #pragma unroll 8
-            for (int s = 0; s < steps; s++) multiply_step(s, 0);
-        } else if (warp_inside) {
-#pragma unroll 1
-            for (int s = 0; s < steps; s += Chains)
-#pragma unroll
-                for (int z = 0; z < Chains; z++)
-                    if (s + z < steps) multiply_step(s + z, z);
+            for (int s = 0; s < steps; s++) multiply_step(s);
         }
-        Tile::wait_for_all(); /* before the slabs are refilled */
+        wait(); /* before the slabs are refilled */
         if (!Short && ((l + Tile::kSteps) % DUO_SEGMENT == 0 || l + Tile::kSteps >= p.k))
             sums.end_segment();
     }
     let_next_kernel_start();
-    if (Short) sums.end_segment();
     /* Up to four columns are read before the first is written: reads behind a write wait. */
     constexpr int kAtOnce = kColumns < 4 ? kColumns : 4;
     const bool aligned = columns_aligned(p.c, p.ldc);
@@ -262,6 +216,27 @@ static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks - !Short)
                            m - i, aligned);
         }
     }
+}
+
+/* ---- The kernel ---- */
+
+template <class Tile, bool Short>
+static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks - !Short)
+    sgemm_small_tiles(sgemm_problem p, batch_places places, tile_counts tiles, copy_kind kind_a,
+                      copy_kind kind_b)
+{
+    __shared__ __align__(16) float slabs[Tile::kTiles * Tile::kApart];
+    const int group = threadIdx.x / Tile::kThreads, thread = threadIdx.x % Tile::kThreads;
+    const int64_t number = (int64_t)blockIdx.x * Tile::kTiles + group;
+    if (number >= tiles.all) return;
+    const int of_product = tiles.down * tiles.across;
+    const int64_t product = of_product == 1 ? number : number / of_product;
+    const int tile = (int)(number - product * of_product);
+    wait_for_kernels_ahead();
+    places.find(p, product);
+    multiply_tile<Tile, Short>(p, (int64_t)(tile % tiles.down) * Tile::kEdge,
+                               (int64_t)(tile / tiles.down) * Tile::kEdge, kind_a, kind_b,
+                               slabs + group * Tile::kApart, thread, [] { Tile::wait_for_all(); });
 }
 
 #endif

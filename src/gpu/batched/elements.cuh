@@ -1,0 +1,126 @@
+/*
+ * batched/elements.cuh - products of a batch with little work for each element of C: vector
+ * products, and those of few k. No operand passes through shared memory.
+ *
+ * Accepts   any m, n, k, transposes, leading dimensions and alignment; C of all products has fewer
+ *           than 2^32 elements
+ * Threads   256 per block; i before j before the product
+ * Order     product_order.h
+ */
+#ifndef DUO_BATCHED_ELEMENTS_CUH
+#define DUO_BATCHED_ELEMENTS_CUH
+
+#include "gpu/batched/places.cuh"
+#include "gpu/batched/plan.h"
+#include "gpu/launch.cuh"
+#include "gpu/sgemm.cuh"
+
+constexpr int kElementThreads = 256;
+
+/* Floats from an element of op(A) or op(B) to the next one along i, j or k. */
+struct element_steps {
+    int64_t a_i, a_k, b_j, b_k;
+};
+
+struct element_batch {
+    sgemm_problem p; /* of the first product */
+    batch_places places;
+    element_steps step;
+    uint32_t down;            /* elements along i that threads count */
+    uint32_t of_product, all; /* what threads count */
+};
+
+/* ---- Vector products: a thread or eight lanes for each element ---- */
+
+/* One lane has all chains of an element; or eight lanes have one each. */
+template <int Lanes>
+static __global__ void __launch_bounds__(kElementThreads)
+    sgemm_batched_vectors(const __grid_constant__ element_batch batch)
+{
+    static_assert(Lanes == 1 || Lanes == DUO_CHAINS, "all chains, or one");
+    constexpr int kChains = DUO_CHAINS / Lanes;
+    const uint32_t thread = blockIdx.x * (kElementThreads / Lanes) + threadIdx.x / Lanes;
+    const int first_chain = threadIdx.x % Lanes;
+    const uint32_t number = min(thread, batch.all - 1);
+    const uint32_t product = number / batch.of_product, within = number % batch.of_product;
+    const uint32_t i = within % batch.down, j = within / batch.down;
+    const element_steps &step = batch.step;
+    sgemm_problem p = batch.p;
+    wait_for_kernels_ahead();
+    batch.places.find(p, product);
+    const float *a = p.a + i * step.a_i + first_chain * step.a_k;
+    const float *b = p.b + j * step.b_j + first_chain * step.b_k;
+    float total = p.k > 0 ? kNoSegment : 0.0f;
+    for (int64_t first = 0; first < p.k; first += DUO_SEGMENT) {
+        const int steps = (int)min(p.k - first, (int64_t)DUO_SEGMENT);
+        const int groups = steps / DUO_CHAINS, left = steps % DUO_CHAINS - first_chain;
+        float chain[kChains] = {};
+        auto multiply = [&](int z) { chain[z] = fmaf(a[z * step.a_k], b[z * step.b_k], chain[z]); };
+#pragma unroll(Lanes == 1 ? 2 : 8)
+        for (int g = 0; g < groups; g++) {
+#pragma unroll
+            for (int z = 0; z < kChains; z++) multiply(z);
+            a += DUO_CHAINS * step.a_k;
+            b += DUO_CHAINS * step.b_k;
+        }
+#pragma unroll
+        for (int z = 0; z < kChains; z++)
+            if (z < left) multiply(z);
+#pragma unroll
+        for (int half = DUO_CHAINS / 2; half > 0; half /= 2) {
+            if constexpr (Lanes == 1) {
+#pragma unroll
+                for (int z = 0; z < half; z++) chain[z] += chain[z + half];
+            } else {
+                chain[0] += __shfl_xor_sync(~0u, chain[0], half);
+            }
+        }
+        total += chain[0];
+    }
+    let_next_kernel_start();
+    if (thread >= batch.all || first_chain != 0) return;
+    float *const c = p.c + i + j * p.ldc;
+    *c = blend(p.alpha, total, p.beta, p.beta == 0.0f ? 0.0f : *c);
+}
+
+/* ---- Few k: a thread has several columns j of one row i ---- */
+
+constexpr int kOuterColumns = DUO_BATCHED_OUTER_COLUMNS;
+
+template <int Steps>
+static __global__ void __launch_bounds__(kElementThreads)
+    sgemm_batched_outer(const __grid_constant__ element_batch batch)
+{
+    constexpr int kColumns = kOuterColumns;
+    const uint32_t number = blockIdx.x * kElementThreads + threadIdx.x;
+    const element_steps &step = batch.step;
+    sgemm_problem p = batch.p;
+    wait_for_kernels_ahead();
+    if (number >= batch.all) return;
+    const uint32_t product = number / batch.of_product, within = number % batch.of_product;
+    const uint32_t i = within % batch.down;
+    const int64_t j = (int64_t)(within / batch.down) * kColumns;
+    const int k = (int)p.k, columns = (int)min(p.n - j, (int64_t)kColumns);
+    batch.places.find(p, product);
+    const float *const b = p.b + j * step.b_j;
+    float *const c = p.c + i + j * p.ldc;
+    float a[Steps], old[kColumns] = {};
+#pragma unroll
+    for (int l = 0; l < Steps; l++) a[l] = l < k ? p.a[i * step.a_i + l * step.a_k] : kFillA;
+    if (p.beta != 0.0f)
+#pragma unroll
+        for (int x = 0; x < kColumns; x++)
+            if (x < columns) old[x] = c[x * p.ldc];
+    let_next_kernel_start();
+#pragma unroll
+    for (int x = 0; x < kColumns; x++) {
+        float sum = 0.0f;
+        if (x >= columns) break;
+#pragma unroll
+        for (int l = 0; l < Steps; l++)
+            sum = fmaf(a[l], l < k ? b[x * step.b_j + l * step.b_k] : kFillB, sum);
+        c[x * p.ldc] = blend(p.alpha, sum, p.beta, old[x]);
+    }
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* batched/places.cuh - where the operands of a batch's products are. */
+#ifndef DUO_BATCHED_PLACES_CUH
+#define DUO_BATCHED_PLACES_CUH
+
+#include "batch.h"
+#include "gpu/kernels.h"
+#include "gpu/sgemm.cuh"
+
+/* Each operand has a stride, in bytes, from product to product; or a list of addresses in device
+ * memory, and the distance in bytes from an address to the copy that is used instead. */
+struct batch_places {
+    const uintptr_t *list[DUO_OPERANDS]; /* NULL: strides */
+    int64_t step[DUO_OPERANDS];          /* the stride, or those bytes */
+
+    template <class Pointer>
+    __device__ __forceinline__ Pointer at(Pointer first, int i, int64_t product) const
+    {
+        const uintptr_t address = list[i] != nullptr
+                                      ? list[i][product] + step[i]
+                                      : reinterpret_cast<uintptr_t>(first) + product * step[i];
+        return reinterpret_cast<Pointer>(address);
+    }
+    __device__ __forceinline__ void find(sgemm_problem &p, int64_t product) const
+    {
+        if (p.k > 0) p.a = at(p.a, DUO_A, product);
+        if (p.k > 0) p.b = at(p.b, DUO_B, product);
+        p.c = at(p.c, DUO_C, product);
+    }
+};
+
+/* The lists are in the workspace, one behind the other. */
+static inline batch_places places_of(const duo_batch *batch, const duo_launch *how)
+{
+    batch_places places = {};
+    const uintptr_t *list = reinterpret_cast<const uintptr_t *>(how->workspace);
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        if (batch->pointer[i] == nullptr) {
+            places.step[i] = batch->stride[i] * (int64_t)sizeof(float);
+            continue;
+        }
+        places.list[i] = list;
+        places.step[i] = batch->shift[i];
+        list += batch->count;
+    }
+    return places;
+}
+
+#endif
