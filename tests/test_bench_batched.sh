@@ -18,18 +18,18 @@ unset DUOBLAS_PROFILE DUOBLAS_PATH DUOBLAS_VERBOSE DUOBLAS_MATH DUOBLAS_DEVICE D
 
 # The squares, on both sides.
 tool=$sim expect 0 bench batched --quick
-for what in 'gpu   8 x 8 x 8 nn x 5000 +strided' 'gpu   8 x 8 x 8 nn x 5000 +by lists' \
-    'gpu   256 x 256 x 256 nn x 10 +calls' 'cpu   64 x 64 x 64 nn x 200 +strided' \
-    'cpu   64 x 64 x 64 nn x 200 +calls'; do
-    says out "^  $what +[0-9.]+ .?s +[0-9.]+ +(-|[0-9.]+) +[0-9.e-]+$"
+for what in 'gpu   8 x 8 x 8 nn x 13107 +strided' 'gpu   8 x 8 x 8 nn x 13107 +by lists' \
+    'gpu   256 x 256 x 256 nn x 51 +calls' 'cpu   64 x 64 x 64 nn x 51 +strided' \
+    'cpu   64 x 64 x 64 nn x 51 +calls'; do
+    says out "^  $what +[0-9.]+ .?s +[0-9.]+ +(-|[0-9.]+) +(-|[0-9.]+) +[0-9.e-]+$"
 done
 checks=$((checks + 2))
-[ "$(grep -c '^  [cg]pu .* strided ' "$place/out")" -eq 16 ] || fail "there are not eight squares"
+[ "$(grep -c '^  [cg]pu .* strided ' "$place/out")" -eq 30 ] || fail "there are not fifteen squares"
 ! grep -q '^  gpu   8 x 8 x 8 .* calls' "$place/out" || fail "tiny products are called one by one"
 
 # rows SIDE: the batches of a side in the CSV, without the measurements.
 rows() {
-    sed -n "s/^$1,\(.*\),strided,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,/\1,/p" "$place/out"
+    sed -n "s/^$1,\(.*\),strided,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,/\1,/p" "$place/out"
 }
 
 # Random ones: the same for a seed, on every side, and others for another seed.
@@ -38,16 +38,16 @@ eight --seed 5 --side cpu
 rows cpu >"$place/first"
 checks=$((checks + 1))
 awk -F, '/^#/ { next }
-    !head { head = 19; columns = $0; next }
+    !head { head = 20; columns = $0; next }
     { at = $8 ~ /^"/ # a name may have a comma
-      if (NF - at != head || !($(10 + at) > 0) || !($(13 + at) >= 0) || !($(13 + at) <= $4 + 3) ||
+      if (NF - at != head || !($(10 + at) > 0) || !($(14 + at) >= 0) || !($(14 + at) <= $4 + 3) ||
           $5 !~ /^[nt][nt]$/ || $6 !~ /^(0|0.5|1)$/ || !($7 >= 2)) bad = 1
       for (i = 2; i <= 4; i++) if ($i < 1 || $i > 600) bad = 1
-      for (i = 14; i <= 19; i++) if ($(i + at) !~ /^[0-6]$/) bad = 1
+      for (i = 15; i <= 20; i++) if ($(i + at) !~ /^[0-6]$/) bad = 1
       if ($8 == "strided") batches++ }
     END { exit !(batches == 8 && !bad &&
                  columns == "side,m,n,k,transposes,beta,count,way,rounds,seconds_median," \
-                            "seconds_min,x_peer,error_u,gap_a,gap_b,gap_c,product_gap_a," \
+                            "seconds_min,of_roof,x_peer,error_u,gap_a,gap_b,gap_c,product_gap_a," \
                             "product_gap_b,product_gap_c") }' \
     "$place/out" || fail "the CSV of random batches is not as documented"
 tool=$sim eight --seed 5 --side gpu

@@ -35,19 +35,25 @@ static int64_t quick_count(int64_t count)
     return count / SHARE > FEWEST ? count / SHARE : FEWEST;
 }
 
-/* Makes the list of batches, for free(). */
-static duo_batch_problem *list(const duo_bench *b, int *count)
+/* So many that an operand has 2^26 floats, but at most 2^18. The CPU gets a sixteenth. */
+static int64_t square_count(int64_t edge, duo_side side)
 {
-    static const struct {
-        int edge, count;
-    } squares[] = {{8, 100000}, {16, 40000}, {32, 10000}, {48, 5000},
-                   {64, 4000},  {100, 2000}, {128, 1000}, {256, 200}};
+    const int64_t floats = 1 << 26, most = 1 << 18, cpu_share = 16;
+    const int64_t count = floats / (edge * edge) < most ? floats / (edge * edge) : most;
+    return side == DUO_SIDE_CPU ? count / cpu_share : count;
+}
+
+/* Makes the list of a side's batches, for free(). */
+static duo_batch_problem *list(const duo_bench *b, duo_side side, int *count)
+{
+    static const int squares[] = {8,   16,  24,  32,  48,  64,  96, 110,
+                                  128, 160, 192, 250, 256, 384, 512};
     uint64_t random = b->seed;
     *count = b->random > 0 ? b->random : (int)(sizeof squares / sizeof squares[0]);
     duo_batch_problem *const batch = calloc((size_t)*count, sizeof *batch);
     for (int i = 0; i < *count && batch != NULL; i++) {
-        batch[i] =
-            b->random > 0 ? duo_random_batch(&random) : square(squares[i].edge, squares[i].count);
+        batch[i] = b->random > 0 ? duo_random_batch(&random)
+                                 : square(squares[i], square_count(squares[i], side));
         if (b->quick) batch[i].count = quick_count(batch[i].count);
     }
     return batch;
@@ -123,11 +129,10 @@ static bool measure(const duo_batched *b, summary *s)
 
 /* ---- All ---- */
 
-static bool run_side(const duo_bench *bench, duo_side side, const duo_batch_problem *batch,
-                     int count, summary *s)
+static bool run_batches(const duo_bench *bench, duo_side side, const duo_batch_problem *batch,
+                        int count, summary *s)
 {
     duo_buffers buffers;
-    const double began = duo_now_seconds();
     bool good = duo_buffers_open(&buffers, bench, side, DUO_BATCHED_BUFFERS,
                                  largest_floats(batch, count)) &&
                 duo_buffers_spoil(&buffers, DUO_BATCHED_NANS);
@@ -137,6 +142,16 @@ static bool run_side(const duo_bench *bench, duo_side side, const duo_batch_prob
         duo_batched_close(&b);
     }
     duo_buffers_close(&buffers);
+    return good;
+}
+
+static bool run_side(const duo_bench *bench, duo_side side, summary *s)
+{
+    const double began = duo_now_seconds();
+    int count = 0;
+    duo_batch_problem *const batch = list(bench, side, &count);
+    const bool good = batch != NULL && run_batches(bench, side, batch, count, s);
+    free(batch);
     s->seconds = duo_now_seconds() - began;
     return good;
 }
@@ -150,7 +165,7 @@ static void print_summary(const duo_bench *b, duo_side side, const summary *s)
            s->seconds);
 }
 
-static bool run(duo_bench *b, const duo_batch_problem *batch, int count)
+static bool run(duo_bench *b)
 {
     summary s[2] = {{.batches = 0}, {.batches = 0}};
     static const duo_side sides[] = {DUO_SIDE_GPU, DUO_SIDE_CPU};
@@ -158,7 +173,7 @@ static bool run(duo_bench *b, const duo_batch_problem *batch, int count)
     duo_batched_print_head(b);
     for (int i = 0; i < 2 && good; i++)
         if (b->sides[sides[i]] && (sides[i] == DUO_SIDE_CPU || b->gpu))
-            good = run_side(b, sides[i], batch, count, &s[i]);
+            good = run_side(b, sides[i], &s[i]);
     if (!good) return false;
     if (b->random > 0 && !b->csv) printf("\n");
     for (int i = 0; i < 2 && b->random > 0; i++) print_summary(b, sides[i], &s[i]);
@@ -169,10 +184,7 @@ static bool run(duo_bench *b, const duo_batch_problem *batch, int count)
 int duo_bench_batched(duo_bench *b)
 {
     static const duo_problem small = {.operation = DUO_SGEMM, .shape = {64, 64, 64}};
-    int count = 0;
-    duo_batch_problem *const batch = list(b, &count);
-    const bool good = duo_bench_open(b, &small, 1) && batch != NULL && run(b, batch, count);
+    const bool good = duo_bench_open(b, &small, 1) && run(b);
     duo_bench_close(b);
-    free(batch);
     return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
 }

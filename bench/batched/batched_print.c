@@ -7,6 +7,18 @@
 #include "bench/experiments/shapes.h"
 #include "bench/tool/table.h"
 
+/* The least seconds on an H100: 3.0 TB/s of all operands, and 200 TFLOP/s as accurate as fp32's,
+ * which is cuBLAS's rate of fp16 over three. */
+static double roof_seconds(const duo_batched *b)
+{
+    const double bytes_per_second = 3.0e12, flops_per_second = 2.0e14;
+    const duo_problem *const p = &b->problem.product;
+    const double of_c = p->beta != 0.0f ? 2.0 : 1.0;
+    const double m = (double)p->shape[0], n = (double)p->shape[1], k = (double)p->shape[2];
+    return (double)b->problem.count * fmax(4.0 * (m * k + k * n + of_c * m * n) / bytes_per_second,
+                                           duo_problem_flops(p) / flops_per_second);
+}
+
 static void print_row(duo_table *t, const duo_batched *b, const duo_batched_way *way,
                       const duo_benchmark *m, double peer, double error)
 {
@@ -30,6 +42,8 @@ static void print_row(duo_table *t, const duo_batched *b, const duo_batched_way 
     duo_cell_seconds(t, "seconds_min", NULL, m->minimum_seconds);
     duo_cell_number(t, NULL, "GFLOP/s", 9, 1,
                     duo_problem_flops(p) * (double)b->problem.count / seconds * 1e-9);
+    duo_cell_number(t, "of_roof", "of roof", 7, 2,
+                    b->buffers->side == DUO_SIDE_GPU ? roof_seconds(b) / seconds : (double)NAN);
     duo_cell_number(t, "x_peer", "x peer", 6, 2, peer > 0.0 ? peer / seconds : (double)NAN);
     duo_cell_number(t, "error_u", "error/u", 7, -1, error);
     duo_cell_count(t, "gap_a", NULL, 0, p->gap[0]);
@@ -68,7 +82,8 @@ void duo_batched_print_row(const duo_batched *b, const duo_batched_way *way, con
 void duo_batched_print_foot(const duo_bench *b)
 {
     if (b->csv) return;
-    printf("\nx peer: time of cuBLAS strided, or of the CPU's BLAS by calls, over the row's.\n"
+    printf("\nof roof: the least time that an H100 needs (3.0 TB/s, 200 TFLOP/s), over the row's.\n"
+           "x peer: time of cuBLAS strided, or of the CPU's BLAS by calls, over the row's.\n"
            "error/u: against float64, the largest |error| / (|A||B| + |beta C|) of %d products, in "
            "2^-24.\n"
            "GPU: data resident; lists are in host memory, cuBLAS's in the device's.\n",

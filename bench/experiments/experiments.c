@@ -68,7 +68,7 @@ static const duo_experiment experiments[] = {
      .what = "batches of small products, beside cuBLAS's and OpenBLAS's",
      .bit = BATCHED,
      .run = duo_bench_batched,
-     .doc = "Times batches of eight squares in each of our ways, beside cuBLAS's batches; on the "
+     .doc = "Times batches of fifteen squares in each of our ways, beside cuBLAS's batches; on the "
             "CPU beside OpenBLAS's, and its calls.\v"
             "Example:\n"
             "  $ duoblas bench batched --random 200 --seed 3"},

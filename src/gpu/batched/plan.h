@@ -23,30 +23,37 @@ typedef struct duo_batched_size {
     int width_a, width_b;      /* floats that a copy of an operand may take: 4, 2 or 1 */
     bool wide_a, wide_b;       /* is it copied in fours along m, or n? */
     bool reads_c, vector;
+    double odd;       /* share of the operands whose columns do not begin with sectors of memory */
     double megabytes; /* of all operands, gaps between columns included */
 } duo_batched_size;
 
-/* Floats that a copy of the operand may take. */
+/* Floats that a copy of the operand may take, so that columns are whole copies. */
 static inline int duo_batched_width(const duo_call *call, const duo_batch *batch, int i)
 {
-    const uintptr_t bits = duo_batch_bits(batch, call, i);
+    const uintptr_t column = (uintptr_t)call->operand[i].rows * sizeof(float);
+    const uintptr_t bits = duo_batch_bits(batch, call, i) | column;
     return bits % 16 == 0 ? 4 : bits % 8 == 0 ? 2 : 1;
 }
 
-/* Are there fours along m, or n, and are they on 16 bytes? */
+/* Are there fours along m, or n? */
 static inline bool duo_batched_wide(const duo_call *call, const duo_batch *batch, int i)
 {
-    const int64_t edge = i == DUO_A ? call->m : call->n;
-    return call->operand[i].read && !duo_call_along_k(call, i) && edge % 4 == 0 &&
+    return call->operand[i].read && !duo_call_along_k(call, i) &&
            duo_batched_width(call, batch, i) == 4;
 }
 
-/* A short gap between columns is in the same sectors of memory as their elements. */
+enum { DUO_BATCHED_SECTOR = 8 }; /* floats */
+
+static inline double duo_batched_odd(const duo_call *call, int i)
+{
+    return call->operand[i].ld % DUO_BATCHED_SECTOR != 0 ? 1.0 / DUO_OPERANDS : 0.0;
+}
+
+/* A short gap between columns is in the same sectors as their elements. */
 static inline double duo_batched_megabytes(const duo_call *call, const duo_batch *batch, int i)
 {
-    enum { SECTOR = 8 }; /* floats */
     const duo_operand *const o = &call->operand[i];
-    const int64_t column = o->ld - o->rows < SECTOR ? o->ld : o->rows;
+    const int64_t column = o->ld - o->rows < DUO_BATCHED_SECTOR ? o->ld : o->rows;
     return 4e-6 * (double)column * (double)o->columns * (double)batch->count;
 }
 
@@ -65,6 +72,8 @@ static inline duo_batched_size duo_batched_size_of(const duo_call *call, const d
                               .wide_b = duo_batched_wide(call, batch, DUO_B),
                               .reads_c = reads_c,
                               .vector = duo_call_is_vector(call),
+                              .odd = duo_batched_odd(call, DUO_A) + duo_batched_odd(call, DUO_B) +
+                                     duo_batched_odd(call, DUO_C),
                               .megabytes = duo_batched_megabytes(call, batch, DUO_A) +
                                            duo_batched_megabytes(call, batch, DUO_B) +
                                            duo_batched_megabytes(call, batch, DUO_C) *
@@ -120,19 +129,18 @@ static inline double duo_batched_sum(double fixed, double work, double traffic)
     return fixed + fmax(work, traffic) + 0.25 * fmin(work, traffic);
 }
 
-/* Tiles of one edge, by FMA: of its parts that warps multiply some are outside, and are left out.
- * */
+/* Tiles of one edge, by FMA. Parts of a tile that are outside are left out. */
 static inline double duo_batched_tile_cost(int tile, const duo_batched_size *s,
                                            const duo_batched_device *device)
 {
     static const struct {
         int edge, rows, columns; /* of a warp's part */
-        double first, step, tile, part_step, megabyte, narrow;
-    } of[] = {{8, 8, 8, 1.58, 0.0477, 0.0173, 0.001355, 0.372, 0.0},
-              {16, 16, 16, 1.94, 0.0271, 0.0718, 0.00259, 0.423, 0.103},
-              {32, 32, 16, 1.90, 0.0309, 0.206, 0.002735, 0.441, 0.227},
-              {64, 32, 32, 2.53, 0.0398, 0.484, 0.00514, 0.460, 0.284},
-              {128, 128, 128, 4.21, 0.0618, 4.46, 0.0610, 0.686, 0.117}};
+        double first, step, tile, part_step, narrow, megabyte, odd;
+    } of[] = {{8, 8, 8, 1.59, 0.0477, 0.0172, 0.00137, 0.0, 0.371, 0.0},
+              {16, 16, 16, 1.84, 0.0265, 0.0691, 0.00299, 0.065, 0.236, 0.862},
+              {32, 32, 16, 1.78, 0.0306, 0.199, 0.00337, 0.097, 0.275, 0.659},
+              {64, 32, 32, 2.50, 0.0406, 0.488, 0.00616, 0.128, 0.182, 1.64},
+              {128, 128, 128, 4.08, 0.0553, 4.36, 0.0714, 0.0447, 0.283, 1.38}};
     const double k = (double)s->k, share = (double)s->count / device->multiprocessors;
     const double tiles =
         duo_batched_parts(s->m, of[tile].edge) * duo_batched_parts(s->n, of[tile].edge);
@@ -142,7 +150,7 @@ static inline double duo_batched_tile_cost(int tile, const duo_batched_size *s,
     return duo_batched_sum(of[tile].first + of[tile].step * k,
                            share *
                                (tiles * of[tile].tile + parts * k * of[tile].part_step * narrow),
-                           of[tile].megabyte * s->megabytes);
+                           of[tile].megabyte * s->megabytes * (1.0 + of[tile].odd * s->odd));
 }
 
 static inline double duo_batched_outer_cost(const duo_batched_size *s,
@@ -186,10 +194,10 @@ static inline double duo_batched_warps_cost(int number, const duo_batched_size *
     static const struct {
         int warps;
         double first, step, tile, slab, megabyte, narrow, reads_c, narrow_megabyte;
-    } of[] = {{1, 3.35, 1.28, 0.258, 0.140, 0.274, 0.787, 1.03, 0.451},
-              {2, 2.69, 1.41, 0.384, 0.148, 0.272, 0.574, 0.827, 0.733},
-              {4, 2.32, 1.44, 0.675, 0.134, 0.317, 0.563, 0.542, 0.707},
-              {8, 1.47, 1.68, 1.97, 0.149, 0.327, 0.616, 0.331, 1.80}};
+    } of[] = {{1, 2.98, 1.14, 0.260, 0.132, 0.286, 0.829, 1.19, 0.695},
+              {2, 2.69, 1.25, 0.402, 0.135, 0.324, 0.719, 0.827, 0.519},
+              {4, 2.42, 1.22, 0.686, 0.131, 0.301, 0.666, 0.520, 0.884},
+              {8, 2.03, 1.14, 1.95, 0.157, 0.230, 0.662, 0.302, 3.31}};
     const double narrow = duo_batched_narrow(s);
     const double tiles = duo_batched_parts(s->m, 32) * duo_batched_parts(s->n, 32) *
                          (double)s->count / device->multiprocessors;
@@ -207,10 +215,10 @@ static inline double duo_batched_wgmma_cost(const duo_batched_size *s,
     const double narrow = duo_batched_narrow(s), slabs = duo_batched_parts(s->k, 32);
     const double tiles =
         duo_batched_parts(s->m, 128) * duo_batched_parts(s->n, 128) * (double)s->count;
-    return duo_batched_sum(4.82 + 0.123 * slabs,
+    return duo_batched_sum(4.76 + 0.0614 * slabs,
                            ceil(tiles / device->multiprocessors) *
-                               (1.32 + 1.18 * slabs * (1.0 + 0.412 * narrow)),
-                           0.430 * s->megabytes * (1.0 + 1.44 * narrow));
+                               (1.48 + 1.29 * slabs * (1.0 + 0.280 * narrow)),
+                           0.304 * s->megabytes * (1.0 + 2.36 * narrow));
 }
 
 /* Infinite: the kernel does not take the batch. */

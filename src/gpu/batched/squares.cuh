@@ -71,12 +71,12 @@ struct square_copies {
                 copy_async<Width * 4>(place_of(c), at);
             return;
         }
-        const int run = to / kRunBytes, length = along_k ? k : rows, runs = along_k ? rows : k;
-        const int bytes = min(max(length - place, 0), Width) * 4;
+        const int run = to / kRunBytes, runs = along_k ? rows : k;
+        const bool in_run = place < (along_k ? k : rows); /* whole copies are inside, or nothing */
 #pragma unroll 4
         for (int c = 0; c < kSquare / Width; c++, at += Width * ld) {
-            const bool inside = run + Width * c < runs && bytes > 0;
-            copy_async_inside<Width * 4>(place_of(c), inside ? at : from, inside ? bytes : 0);
+            const bool inside = in_run && run + Width * c < runs;
+            copy_async_inside<Width * 4>(place_of(c), inside ? at : from, inside);
         }
     }
     /* The next square, and goes on to the one that is `squares` further. */

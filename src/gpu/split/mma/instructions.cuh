@@ -34,18 +34,26 @@ static __device__ __forceinline__ void copy_async(uint32_t to, const void *from)
                      : "memory");
 #endif
 }
-/* The same; those from `inside` on become 0, and are not read. */
+/* The same; if not `inside`, zeros, and nothing is read. */
 template <int Bytes>
-static __device__ __forceinline__ void copy_async_inside(uint32_t to, const void *from, int inside)
+static __device__ __forceinline__ void copy_async_inside(uint32_t to, const void *from, bool inside)
 {
 #if DUO_HAS_AMPERE
     if constexpr (Bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
-                     "r"(inside)
+        asm volatile("{\n"
+                     ".reg .pred outside;\n"
+                     "setp.eq.u32 outside, %2, 0;\n"
+                     "cp.async.cg.shared.global [%0], [%1], 16, outside;\n"
+                     "}\n" ::"r"(to),
+                     "l"(from), "r"((uint32_t)inside)
                      : "memory");
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from),
-                     "n"(Bytes), "r"(inside)
+        asm volatile("{\n"
+                     ".reg .pred outside;\n"
+                     "setp.eq.u32 outside, %2, 0;\n"
+                     "cp.async.ca.shared.global [%0], [%1], %3, outside;\n"
+                     "}\n" ::"r"(to),
+                     "l"(from), "r"((uint32_t)inside), "n"(Bytes)
                      : "memory");
 #endif
 }
