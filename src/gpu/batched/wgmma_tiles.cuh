@@ -136,9 +136,7 @@ static __device__ __forceinline__ void split_tiles(const tensor_batch &batch, wg
         a.begin(tile.a(batch), first + tile.i, 0, lane);
         b.begin(tile.b(batch), first + tile.j, 0, lane);
     };
-    /* Waits until the slab kRingSlabs before is multiplied; copies. */
     auto copy_next = [&] {
-        barrier_wait(empty + 8 * to.slab, to.phase ^ 1);
         if (copied < batch.all) {
             a.copy(of_i + to.slab * kHalfBytes, 1);
             b.copy(of_j + to.slab * kHalfBytes, 1);
@@ -159,8 +157,10 @@ static __device__ __forceinline__ void split_tiles(const tensor_batch &batch, wg
         const bool inside = t % batch.of_product % batch.down * kWgmmaEdge + first < batch.p.m;
 #pragma unroll 1
         for (int slab = 0; slab < slabs; slab++) {
-            copy_next(); /* so the slab kLoSlabs before this one, and its lo, was multiplied */
-            copies_wait<kAhead>();
+            /* The slab kLoSlabs before this one was multiplied: its lo, and the place of the slab
+             * that is copied next, are free. */
+            barrier_wait(empty + 8 * to.slab, to.phase ^ 1);
+            copies_wait<kAhead - 1>();
             __syncwarp();
             if (inside) {
                 const uint32_t at = of_i + place.slab * kHalfBytes;
@@ -173,6 +173,7 @@ static __device__ __forceinline__ void split_tiles(const tensor_batch &batch, wg
             writes_before_products();
             if (elect_one()) barrier_arrive(full + 8 * place.slab);
             place.advance();
+            copy_next();
         }
     }
     copies_wait();
