@@ -18,8 +18,6 @@
 #ifndef DUO_BATCHED_WGMMA_TILES_CUH
 #define DUO_BATCHED_WGMMA_TILES_CUH
 
-#include <type_traits>
-
 #include "gpu/batched/tensor_tiles.cuh"
 #include "gpu/split/product.cuh"
 #include "gpu/split/wgmma/instructions.cuh"
@@ -39,8 +37,8 @@ using doubtful_tile = batch_tile<64, 8, 16, 1>;
 static_assert(doubtful_tile::kThreads == kWarpgroup, "a warpgroup computes it");
 
 struct wgmma_ring {
-    alignas(1024) uint8_t i[kRingSlabs][kHalfBytes],
-        lo[kLoSlabs][kHalfBytes];                    /* op(A): i becomes hi */
+    alignas(1024) uint8_t i[kRingSlabs][kHalfBytes]; /* op(A), then its hi */
+    alignas(1024) uint8_t lo[kLoSlabs][kHalfBytes];  /* and its lo */
     alignas(1024) uint8_t j[kRingSlabs][kHalfBytes]; /* op(B) */
     alignas(16) float doubtful[kMultipliers][2 * doubtful_tile::kSlab];
     uint64_t full[kRingSlabs], empty[kRingSlabs];
@@ -118,6 +116,8 @@ static __device__ __forceinline__ void split_along_rows(uint32_t square, uint32_
     }
 }
 
+/* All slabs of the block's tiles. A barrier of `full` says that a slab is split, one of `empty`
+ * that it was multiplied. */
 static __device__ __forceinline__ void split_tiles(const tensor_batch &batch, wgmma_ring *ring)
 {
     const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * kSquare; /* row in the tile */
