@@ -35,7 +35,8 @@ static int64_t quick_count(int64_t count)
     return count / SHARE > FEWEST ? count / SHARE : FEWEST;
 }
 
-/* So many that an operand has 2^26 floats, but at most 2^18. The CPU gets a sixteenth. */
+/* How many squares of an edge: an operand then has 2^26 floats. There are at most 2^18. On the CPU
+ * there are a sixteenth. */
 static int64_t square_count(int64_t edge, duo_side side)
 {
     const int64_t floats = 1 << 26, most = 1 << 18, cpu_share = 16;

@@ -50,8 +50,9 @@ bool duo_remembered_check(duo_resources *res, const duo_call *call);
 duo_outcome duo_remembered_place(duo_resources *res, const duo_operand *o, duo_operand *local);
 
 /*
- * duo_remembered_begin is called before factors are sent. It names in `local` the arrays whose
- * copies they fill. duo_remembered_end is called after the product. sent: were the copies filled?
+ * duo_remembered_begin comes before factors are sent. Some factors fill the copy of an array:
+ * `local` then names the array. duo_remembered_end comes after the product. sent: were the copies
+ * filled?
  */
 void duo_remembered_begin(duo_resources *res, const duo_call *call, duo_call *local);
 void duo_remembered_end(duo_call *local, bool sent);

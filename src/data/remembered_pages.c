@@ -56,8 +56,8 @@ static void look_in_turn(void *job, int64_t piece)
         duo_remembered_bytes_look(c, b, b + 1);
 }
 
-/* The system tells that nobody has written to the part's whole pages. Compares the rest: its ends,
- * and the blocks whose turn it is. */
+/* The system tells that nobody has written to the part's whole pages. Compares the part's ends.
+ * Compares a few blocks of the whole pages, too, other ones each time. */
 static bool others_same(duo_resources *res, duo_region *region, const duo_operand *o,
                         duo_range pages)
 {

@@ -1,6 +1,6 @@
 /*
- * batched/elements.cuh - products of a batch with little work for each element of C: vector
- * products, and those of few k. No operand passes through shared memory.
+ * batched/elements.cuh - the kernels of batches that have little work for an element of C. These
+ * are vector products, and products of few k. They do not use shared memory.
  *
  * Accepts   any m, n, k, transposes, leading dimensions and alignment; C of all products has fewer
  *           than 2^32 elements

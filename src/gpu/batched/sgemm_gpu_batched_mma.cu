@@ -14,8 +14,8 @@
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
 
-static bool batch_of(const duo_call *call, const duo_batch *batch, const duo_launch *how, int edge,
-                     tensor_batch *b)
+static bool tensor_batch_of(const duo_call *call, const duo_batch *batch, const duo_launch *how,
+                            int edge, tensor_batch *b)
 {
     const int64_t down = (call->m + edge - 1) / edge, across = (call->n + edge - 1) / edge;
     if (call->m > INT32_MAX || call->n > INT32_MAX || call->k > INT32_MAX - kSquare ||
@@ -37,7 +37,7 @@ static bool batch_of(const duo_call *call, const duo_batch *batch, const duo_lau
 static cudaError_t launch_wgmma(const duo_call *call, const duo_batch *batch, const duo_launch *how)
 {
     tensor_batch b;
-    if (!batch_of(call, batch, how, kWgmmaEdge, &b)) return cudaErrorInvalidValue;
+    if (!tensor_batch_of(call, batch, how, kWgmmaEdge, &b)) return cudaErrorInvalidValue;
     const int blocks = b.all < how->multiprocessors ? b.all : how->multiprocessors;
     return queue_kernel_behind(sgemm_wgmma_tiles, (unsigned)blocks, kWgmmaThreads, kWgmmaRingBytes,
                                how, b);
@@ -52,7 +52,7 @@ struct warps {
     static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
     {
         tensor_batch b;
-        if (!batch_of(call, batch, how, kSquare, &b)) return cudaErrorInvalidValue;
+        if (!tensor_batch_of(call, batch, how, kSquare, &b)) return cudaErrorInvalidValue;
         return queue_kernel_behind(kernel, (unsigned)((b.all - 1) / Tiles + 1), 32 * Warps * Tiles,
                                    kBytes, how, b);
     }

@@ -97,7 +97,8 @@ struct square_copies {
 
 /* ---- Fragments of tensor-core products, 8 k at a time ---- */
 
-/* Where a lane reads: bytes from the square whose rows from `first` on, 0 or 16, are read. */
+/* Bytes from a square's start to the first element that a lane reads. The warp reads rows from
+ * `first` on, which is 0 or 16. */
 static __device__ __forceinline__ uint32_t lane_of_rows(bool along_k, int first, int lane)
 {
     if (along_k) {

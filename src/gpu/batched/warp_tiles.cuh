@@ -56,8 +56,7 @@ static __device__ __forceinline__ void product_tf32(float (&d)[4], const float (
 struct warp_sums {
     float sum[4][2][4] = {}, cross[4][2][4] = {};
 
-    /* Adds the products of two squares, given by their addresses and lane_of_rows. left: k inside.
-     * */
+    /* Adds the products of two squares. of_j, of_i: address and lane_of_rows. left: k inside. */
     __device__ __forceinline__ void multiply(uint32_t of_j, bool along_k_j, uint32_t of_i,
                                              bool along_k_i, int left)
     {

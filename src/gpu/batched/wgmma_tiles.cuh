@@ -7,9 +7,9 @@
  * Threads   384 per block, which walks tiles: one warpgroup copies and splits, two multiply, 64
  *           columns j each
  * Copies    slabs of 32 k of both operands, in a ring that runs on from tile to tile. A warp copies
- *           a square of 32 x 32 of each operand. Later it splits that of op(A): hi stays in its
- *           place in the ring, lo has a ring of its own. Squares of op(B) are split when they are
- *           in registers. Squares outside C are left out
+ *           a square of 32 x 32 of op(A), and one of op(B). Later it splits the square of op(A). hi
+ *           stays in the square's place, lo has a ring of its own. The warps that multiply split
+ *           op(B) in registers. Squares outside C are left out
  * Order     for every 32 k one chain of tensor-core sums: first lo hi and hi lo, then hi hi. It is
  *           added to fp32 registers
  * Doubt     a part of 128 x 64 with a NaN is computed again by fp32 FMA: Inf in an operand becomes

@@ -63,7 +63,7 @@ static __device__ __forceinline__ void copies_commit()
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-/* Waits for all committed copies of this thread, except those of the last Pending commits. */
+/* Waits for this thread's copies. It does not wait for those of the last Pending commits. */
 template <int Pending = 0>
 static __device__ __forceinline__ void copies_wait()
 {
