@@ -18,7 +18,8 @@ struct batch_places {
         const uintptr_t address = list[i] != nullptr
                                       ? list[i][product] + step[i]
                                       : reinterpret_cast<uintptr_t>(first) + product * step[i];
-        return reinterpret_cast<Pointer>(address);
+        /* It is in global memory: else reads of shared memory behind a write would wait for it. */
+        return static_cast<Pointer>(__cvta_global_to_generic(address));
     }
     __device__ __forceinline__ void find(sgemm_problem &p, int64_t product) const
     {
