@@ -1,8 +1,9 @@
 /*
  * test_batched_kernels.c - every kernel of batches (gpu/batched/plan.h), on shapes for which it is
- * chosen: products of six kinds of data in turn, among them Inf and NaN, in gaps that stay as they
- * were. Each kind's first product is compared with the oracle, all others with it: the same kernel
- * gives the same bits. Kernels by FMA also give the bits of a single product in DUO_MATH_IEEE.
+ * chosen, by strides and by lists: products of six kinds of data in turn, among them Inf and NaN,
+ * in gaps that stay as they were. Each kind's first product is compared with the oracle, all others
+ * with it: the same kernel gives the same bits. Kernels by FMA also give the bits of a single
+ * product in DUO_MATH_IEEE.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,13 +17,16 @@
 enum { OPERANDS = 3, KINDS = 6, DRAWS = 100000 };
 
 static const char *const names[DUO_BATCHED_KERNELS] = {
-    [DUO_BATCHED_TILE_8] = "tile_8",     [DUO_BATCHED_TILE_16] = "tile_16",
-    [DUO_BATCHED_TILE_32] = "tile_32",   [DUO_BATCHED_TILE_64] = "tile_64",
-    [DUO_BATCHED_TILE_128] = "tile_128", [DUO_BATCHED_OUTER] = "outer",
-    [DUO_BATCHED_VECTOR_1] = "vector_1", [DUO_BATCHED_VECTOR_8] = "vector_8",
-    [DUO_BATCHED_WARPS_1] = "warps_1",   [DUO_BATCHED_WARPS_2] = "warps_2",
-    [DUO_BATCHED_WARPS_4] = "warps_4",   [DUO_BATCHED_WARPS_8] = "warps_8",
-    [DUO_BATCHED_WGMMA] = "wgmma"};
+    [DUO_BATCHED_TILE_8] = "tile_8",      [DUO_BATCHED_TILE_16] = "tile_16",
+    [DUO_BATCHED_TILE_32] = "tile_32",    [DUO_BATCHED_TILE_64] = "tile_64",
+    [DUO_BATCHED_TILE_128] = "tile_128",  [DUO_BATCHED_OUTER_8] = "outer_8",
+    [DUO_BATCHED_OUTER_64] = "outer_64",  [DUO_BATCHED_VECTOR_1] = "vector_1",
+    [DUO_BATCHED_VECTOR_8] = "vector_8",  [DUO_BATCHED_WARPS_1] = "warps_1",
+    [DUO_BATCHED_WARPS_2] = "warps_2",    [DUO_BATCHED_WARPS_4] = "warps_4",
+    [DUO_BATCHED_WARPS_8] = "warps_8",    [DUO_BATCHED_STRIPS_1] = "strips_1",
+    [DUO_BATCHED_STRIPS_2] = "strips_2",  [DUO_BATCHED_STRIPS_4] = "strips_4",
+    [DUO_BATCHED_STRIPS_8] = "strips_8",  [DUO_BATCHED_WGMMA_96] = "wgmma_96",
+    [DUO_BATCHED_WGMMA_128] = "wgmma_128"};
 
 typedef struct batch {
     duo_context *ctx;
@@ -30,8 +34,9 @@ typedef struct batch {
     int64_t m, n, k, ld[OPERANDS], floats[OPERANDS]; /* of a product */
     int64_t gap;                                     /* behind a product */
     int64_t count;
+    bool strided; /* else lists, of KINDS products of A and B */
     float alpha, beta;
-    float *host[OPERANDS], *device[OPERANDS]; /* KINDS products of A and B, all of C */
+    float *host[OPERANDS], *device[OPERANDS];
     float **list[OPERANDS];
     float *after; /* C */
 } batch;
@@ -71,14 +76,22 @@ static batch draw(test_rng *rng)
         b.floats[i] = b.ld[i] * columns[i];
     }
     b.gap = wide ? 0 : test_between(rng, 0, 3);
+    b.strided = test_random(rng) % 2 == 0;
     return b;
+}
+
+/* Products of this operand in memory. */
+static int64_t products_of(const batch *b, int i)
+{
+    return i == 2 || b->strided ? b->count : KINDS;
 }
 
 static bool is_small(const batch *b)
 {
     const int64_t floats = 1 << 23, work = 1000000000;
-    return b->count * (b->floats[2] + b->gap) <= floats &&
-           KINDS * (b->floats[0] + b->floats[1]) <= floats && b->count * b->m * b->n * b->k <= work;
+    for (int i = 0; i < OPERANDS; i++)
+        if (products_of(b, i) * (b->floats[i] + b->gap) > floats) return false;
+    return b->count * b->m * b->n * b->k <= work;
 }
 
 /* As the library describes it to the plan. */
@@ -102,6 +115,9 @@ static duo_batched_size size_of(const batch *b)
                                         .ld = b->ld[i],
                                         .read = i < 2};
         of.stride[i] = b->floats[i] + b->gap;
+        if (b->strided) continue;
+        of.pointer[i] = b->list[i]; /* whose memory is not there yet */
+        of.list[i].bits = (uintptr_t)of.stride[i] * sizeof(float);
     }
     return duo_batched_size_of(&call, &of);
 }
@@ -115,17 +131,19 @@ static duo_batched_device first_device(void)
 }
 
 /* A batch that this kernel does, and no kernel of the other kind nearly as fast; false: there is
- * none. */
-static bool find(test_rng *rng, duo_batched_kernel kernel, batch *b)
+ * none. boxes: only for wgmma, which has two ways to copy. */
+static bool find(test_rng *rng, duo_batched_kernel kernel, bool boxes, batch *b)
 {
-    const double clearly = 0.8;
+    const double clearly = 0.95;
     const duo_batched_device device = first_device();
     const bool tensor = kernel >= DUO_BATCHED_TENSOR;
     for (int i = 0; i < DRAWS; i++) {
         double seconds, others = INFINITY;
         *b = draw(rng);
         if (!is_small(b)) continue;
+        b->list[0] = b->list[1] = b->list[2] = &b->after; /* any */
         const duo_batched_size size = size_of(b);
+        if (kernel >= DUO_BATCHED_WGMMA_96 && size.boxes != boxes) continue;
         const duo_batched_kernel first = tensor ? DUO_BATCHED_TENSOR : DUO_BATCHED_TILE_8;
         const duo_batched_kernel end = tensor ? DUO_BATCHED_KERNELS : DUO_BATCHED_TENSOR;
         if (duo_batched_least(&size, &device, first, end, &seconds) != kernel) continue;
@@ -155,7 +173,7 @@ static void open_data(batch *b, test_rng *rng)
 {
     static const float odd[] = {INFINITY, -INFINITY, NAN};
     for (int i = 0; i < OPERANDS; i++) {
-        const int64_t each = b->floats[i] + b->gap, products = i == 2 ? b->count : KINDS;
+        const int64_t each = b->floats[i] + b->gap, products = products_of(b, i);
         const size_t bytes = (size_t)(products * each) * sizeof(float);
         void *device = NULL;
         b->host[i] = must(malloc(bytes));
@@ -167,14 +185,16 @@ static void open_data(batch *b, test_rng *rng)
                 memcpy(b->host[i] + p * each, b->host[i] + p % KINDS * each,
                        (size_t)each * sizeof(float));
         if (i < 2)
-            for (int times = 0; times < 2; times++)
-                b->host[i][(KINDS - 1) * each + test_between(rng, 0, b->floats[i] - 1)] =
-                    odd[test_random(rng) % 3];
+            for (int times = 0; times < 2; times++) {
+                const int64_t at = test_between(rng, 0, b->floats[i] - 1);
+                const float value = odd[test_random(rng) % 3];
+                for (int64_t p = KINDS - 1; p < products; p += KINDS)
+                    b->host[i][p * each + at] = value;
+            }
         CHECK_STATUS(DUO_OK, duo_malloc(b->ctx, bytes, &device));
         b->device[i] = device;
         CHECK_STATUS(DUO_OK, duo_copy(b->ctx, device, b->host[i], bytes));
-        for (int64_t p = 0; p < b->count; p++)
-            b->list[i][p] = b->device[i] + (i == 2 ? p : p % KINDS) * each;
+        for (int64_t p = 0; p < b->count; p++) b->list[i][p] = b->device[i] + p % products * each;
     }
     b->after = must(malloc((size_t)(b->count * (b->floats[2] + b->gap)) * sizeof(float)));
 }
@@ -196,10 +216,18 @@ static void multiply(batch *b, bool tensor)
     const size_t bytes = (size_t)(b->count * (b->floats[2] + b->gap)) * sizeof(float);
     duo_decision decision = {.size = sizeof decision};
     CHECK_STATUS(DUO_OK, duo_set_math(b->ctx, tensor ? DUO_MATH_ACCURATE : DUO_MATH_IEEE));
-    CHECK_STATUS(DUO_OK, duo_sgemm_batched(b->ctx, DUO_COL_MAJOR, b->transa, b->transb, b->m, b->n,
-                                           b->k, b->alpha, (const float *const *)b->list[0],
-                                           b->ld[0], (const float *const *)b->list[1], b->ld[1],
-                                           b->beta, b->list[2], b->ld[2], b->count));
+    if (b->strided)
+        CHECK_STATUS(DUO_OK, duo_sgemm_strided_batched(
+                                 b->ctx, DUO_COL_MAJOR, b->transa, b->transb, b->m, b->n, b->k,
+                                 b->alpha, b->device[0], b->ld[0], b->floats[0] + b->gap,
+                                 b->device[1], b->ld[1], b->floats[1] + b->gap, b->beta,
+                                 b->device[2], b->ld[2], b->floats[2] + b->gap, b->count));
+    else
+        CHECK_STATUS(DUO_OK,
+                     duo_sgemm_batched(b->ctx, DUO_COL_MAJOR, b->transa, b->transb, b->m, b->n,
+                                       b->k, b->alpha, (const float *const *)b->list[0], b->ld[0],
+                                       (const float *const *)b->list[1], b->ld[1], b->beta,
+                                       b->list[2], b->ld[2], b->count));
     CHECK_STATUS(DUO_OK, duo_explain_last(b->ctx, &decision));
     CHECK(decision.algorithm != NULL &&
               strcmp(decision.algorithm, tensor ? "sgemm_gpu_mma" : "sgemm_gpu_ffma") == 0,
@@ -270,10 +298,11 @@ static void check_alone(batch *b, int kind)
 static void one_batch(duo_context *ctx, test_rng *rng, duo_batched_kernel kernel, batch *b)
 {
     const bool tensor = kernel >= DUO_BATCHED_TENSOR;
-    test_case("batched_kernels/%s/%jdx%jdx%jd/%s%s/ld %jd %jd %jd/a=%g,b=%g x %jd", names[kernel],
-              (intmax_t)b->m, (intmax_t)b->n, (intmax_t)b->k, b->transa == DUO_NO_TRANS ? "n" : "t",
-              b->transb == DUO_NO_TRANS ? "n" : "t", (intmax_t)b->ld[0], (intmax_t)b->ld[1],
-              (intmax_t)b->ld[2], (double)b->alpha, (double)b->beta, (intmax_t)b->count);
+    test_case("batched_kernels/%s/%jdx%jdx%jd/%s%s/ld %jd %jd %jd/a=%g,b=%g x %jd %s",
+              names[kernel], (intmax_t)b->m, (intmax_t)b->n, (intmax_t)b->k,
+              b->transa == DUO_NO_TRANS ? "n" : "t", b->transb == DUO_NO_TRANS ? "n" : "t",
+              (intmax_t)b->ld[0], (intmax_t)b->ld[1], (intmax_t)b->ld[2], (double)b->alpha,
+              (double)b->beta, (intmax_t)b->count, b->strided ? "strided" : "lists");
     b->ctx = ctx;
     open_data(b, rng);
     multiply(b, tensor);
@@ -286,7 +315,7 @@ static void one_batch(duo_context *ctx, test_rng *rng, duo_batched_kernel kernel
 static void every_kernel(void)
 {
     test_rng rng = test_rng_for("kernels");
-    const int rounds = test_amount(1, 8, 60);
+    const int rounds = test_amount(2, 8, 60);
     /* The plan has the times of an H100: there it takes every kernel. */
     const duo_batched_device device = first_device();
     const bool fitted = device.capability == DUO_BATCHED_WGMMA_CAPABILITY && !test_on_sim();
@@ -295,7 +324,7 @@ static void every_kernel(void)
         for (int round = 0; round < rounds; round++) {
             batch b;
             duo_context *const ctx = test_context(); /* it has learned nothing */
-            if (find(&rng, (duo_batched_kernel)kernel, &b)) {
+            if (find(&rng, (duo_batched_kernel)kernel, round % 2 == 1, &b)) {
                 one_batch(ctx, &rng, (duo_batched_kernel)kernel, &b);
                 done++;
             }

@@ -1,10 +1,10 @@
 /*
  * batched/elements.cuh - the kernels of batches that have little work for an element of C. These
- * are vector products, and products of few k. They do not use shared memory.
+ * are vector products, and products of few k.
  *
  * Accepts   any m, n, k, transposes, leading dimensions and alignment; C of all products has fewer
  *           than 2^32 elements
- * Threads   256 per block; i before j before the product
+ * Threads   256 per block, which count elements, lanes or tiles: i before j before the product
  * Order     product_order.h
  */
 #ifndef DUO_BATCHED_ELEMENTS_CUH
@@ -120,6 +120,82 @@ static __global__ void __launch_bounds__(kElementThreads)
         for (int l = 0; l < Steps; l++)
             sum = fmaf(a[l], l < k ? b[x * step.b_j + l * step.b_k] : kFillB, sum);
         c[x * p.ldc] = blend(p.alpha, sum, p.beta, old[x]);
+    }
+}
+
+/* ---- Few k, at least 1: a warp has 64 x 64 elements, a lane two rows i ---- */
+
+constexpr int kOuterEdge = DUO_BATCHED_OUTER_EDGE, kOuterWarps = kElementThreads / 32;
+
+template <int Steps>
+static __global__ void __launch_bounds__(kElementThreads)
+    sgemm_batched_outer_tiles(const __grid_constant__ element_batch batch)
+{
+    constexpr int kRows = kOuterEdge / 32, kAtOnce = 4; /* of a lane; columns */
+    __shared__ alignas(16) float columns_of[kOuterWarps][kOuterEdge][Steps];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint32_t number = blockIdx.x * kOuterWarps + warp;
+    const element_steps &step = batch.step;
+    sgemm_problem p = batch.p;
+    wait_for_kernels_ahead();
+    if (number >= batch.all) return;
+    const uint32_t product = number / batch.of_product, within = number % batch.of_product;
+    const int64_t i = (int64_t)(within % batch.down) * kOuterEdge + lane;
+    const int64_t j = (int64_t)(within / batch.down) * kOuterEdge;
+    const int k = (int)p.k, columns = (int)min(p.n - j, (int64_t)kOuterEdge);
+    batch.places.find(p, product);
+    float a[kRows][Steps];
+    bool inside[kRows];
+#pragma unroll
+    for (int r = 0; r < kRows; r++) {
+        inside[r] = i + r * 32 < p.m;
+#pragma unroll
+        for (int l = 0; l < Steps; l++)
+            a[r][l] = inside[r] && l < k ? p.a[(i + r * 32) * step.a_i + l * step.a_k] : kFillA;
+    }
+    float(&b)[kOuterEdge][Steps] = columns_of[warp];
+    const float *const from = p.b + j * step.b_j;
+    if (step.b_j == 1) {
+#pragma unroll
+        for (int x = lane; x < kOuterEdge; x += 32)
+#pragma unroll
+            for (int l = 0; l < Steps; l++)
+                b[x][l] = x < columns && l < k ? from[x + l * step.b_k] : kFillB;
+    } else {
+#pragma unroll
+        for (int x = lane / Steps; x < kOuterEdge; x += 32 / Steps)
+            b[x][lane % Steps] =
+                x < columns && lane % Steps < k ? from[lane % Steps + x * step.b_j] : kFillB;
+    }
+    __syncwarp();
+    let_next_kernel_start();
+    float *c = p.c + i + j * p.ldc;
+#pragma unroll 1
+    for (int first = 0; first < columns; first += kAtOnce, c += kAtOnce * p.ldc) {
+        float old[kAtOnce][kRows] = {};
+        if (p.beta != 0.0f)
+#pragma unroll
+            for (int x = 0; x < kAtOnce; x++)
+#pragma unroll
+                for (int r = 0; r < kRows; r++)
+                    if (inside[r] && first + x < columns) old[x][r] = c[x * p.ldc + r * 32];
+        float sum[kAtOnce][kRows] = {};
+#pragma unroll
+        for (int x = 0; x < kAtOnce; x++)
+#pragma unroll
+            for (int l = 0; l < Steps; l++)
+#pragma unroll
+                for (int r = 0; r < kRows; r++)
+                    sum[x][r] = fmaf(a[r][l], b[first + x][l], sum[x][r]);
+#pragma unroll
+        for (int x = 0; x < kAtOnce; x++)
+#pragma unroll
+            for (int r = 0; r < kRows; r++) {
+                /* blend without branches; -0 changes no product */
+                const float more = p.beta != 0.0f ? p.beta * old[x][r] : -0.0f;
+                const float value = one_nan(fmaf(p.alpha, sum[x][r], more));
+                if (inside[r] && first + x < columns) c[x * p.ldc + r * 32] = value;
+            }
     }
 }
 

@@ -4,7 +4,7 @@
  *
  * Each kernel gets an estimate of its time on an H100: a fixed part, one that grows with k, and the
  * longer of its work on one multiprocessor and of its traffic, with a quarter of the other. Fitted
- * to 500 random batches of 1 to 600; on 600 others the choice takes 4 % longer than the best of
+ * to 550 random batches of 1 to 600; on 300 others the choice takes 4 % longer than the best of
  * all.
  */
 #ifndef DUO_BATCHED_PLAN_H
@@ -22,9 +22,13 @@ typedef struct duo_batched_size {
     bool along_k_a, along_k_b; /* neighbours in memory are neighbours in k */
     int width_a, width_b;      /* floats that a copy of an operand may take: 4, 2 or 1 */
     bool wide_a, wide_b;       /* is it copied in fours along m, or n? */
+    bool boxes;                /* can tensor copies read both? */
     bool reads_c, vector;
+    bool gaps_c, odd_c; /* C is not read, and sectors of memory are written in parts: those at the
+                           gaps between columns; those that two columns share */
     double odd;       /* share of the operands whose columns do not begin with sectors of memory */
     double megabytes; /* of all operands, gaps between columns included */
+    double megabytes_c; /* of C, without gaps */
 } duo_batched_size;
 
 /* Floats that a copy of the operand may take, so that columns are whole copies. */
@@ -40,6 +44,13 @@ static inline bool duo_batched_wide(const duo_call *call, const duo_batch *batch
 {
     return call->operand[i].read && !duo_call_along_k(call, i) &&
            duo_batched_width(call, batch, i) == 4;
+}
+
+/* Can tensor copies read it? All columns are on 16 bytes, and a stride apart. */
+static inline bool duo_batched_boxes(const duo_call *call, const duo_batch *batch, int i)
+{
+    return batch->pointer[i] == NULL && batch->stride[i] >= 0 &&
+           duo_batch_bits(batch, call, i) % 16 == 0;
 }
 
 enum { DUO_BATCHED_SECTOR = 8 }; /* floats */
@@ -60,24 +71,29 @@ static inline double duo_batched_megabytes(const duo_call *call, const duo_batch
 static inline duo_batched_size duo_batched_size_of(const duo_call *call, const duo_batch *batch)
 {
     const bool reads_c = call->beta != 0.0f;
-    return (duo_batched_size){.m = call->m,
-                              .n = call->n,
-                              .k = call->alpha == 0.0f ? 0 : call->k,
-                              .count = batch->count,
-                              .along_k_a = duo_call_along_k(call, DUO_A),
-                              .along_k_b = duo_call_along_k(call, DUO_B),
-                              .width_a = duo_batched_width(call, batch, DUO_A),
-                              .width_b = duo_batched_width(call, batch, DUO_B),
-                              .wide_a = duo_batched_wide(call, batch, DUO_A),
-                              .wide_b = duo_batched_wide(call, batch, DUO_B),
-                              .reads_c = reads_c,
-                              .vector = duo_call_is_vector(call),
-                              .odd = duo_batched_odd(call, DUO_A) + duo_batched_odd(call, DUO_B) +
-                                     duo_batched_odd(call, DUO_C),
-                              .megabytes = duo_batched_megabytes(call, batch, DUO_A) +
-                                           duo_batched_megabytes(call, batch, DUO_B) +
-                                           duo_batched_megabytes(call, batch, DUO_C) *
-                                               (reads_c ? 2.0 : 1.0)};
+    const duo_operand *const c = &call->operand[DUO_C];
+    return (duo_batched_size){
+        .m = call->m,
+        .n = call->n,
+        .k = call->alpha == 0.0f ? 0 : call->k,
+        .count = batch->count,
+        .along_k_a = duo_call_along_k(call, DUO_A),
+        .along_k_b = duo_call_along_k(call, DUO_B),
+        .width_a = duo_batched_width(call, batch, DUO_A),
+        .width_b = duo_batched_width(call, batch, DUO_B),
+        .wide_a = duo_batched_wide(call, batch, DUO_A),
+        .wide_b = duo_batched_wide(call, batch, DUO_B),
+        .boxes = duo_batched_boxes(call, batch, DUO_A) && duo_batched_boxes(call, batch, DUO_B),
+        .reads_c = reads_c,
+        .vector = duo_call_is_vector(call),
+        .gaps_c = !reads_c && c->ld != c->rows,
+        .odd_c = !reads_c && c->ld == c->rows && c->ld % DUO_BATCHED_SECTOR != 0,
+        .odd = duo_batched_odd(call, DUO_A) + duo_batched_odd(call, DUO_B) +
+               duo_batched_odd(call, DUO_C),
+        .megabytes = duo_batched_megabytes(call, batch, DUO_A) +
+                     duo_batched_megabytes(call, batch, DUO_B) +
+                     duo_batched_megabytes(call, batch, DUO_C) * (reads_c ? 2.0 : 1.0),
+        .megabytes_c = 4e-6 * (double)call->m * (double)call->n * (double)batch->count};
 }
 
 typedef struct duo_batched_device {
@@ -93,7 +109,8 @@ typedef enum duo_batched_kernel {
     DUO_BATCHED_TILE_32,
     DUO_BATCHED_TILE_64,
     DUO_BATCHED_TILE_128,
-    DUO_BATCHED_OUTER,    /* few k */
+    DUO_BATCHED_OUTER_8,  /* few k: a thread has 8 columns */
+    DUO_BATCHED_OUTER_64, /* a warp has 64 x 64 elements */
     DUO_BATCHED_VECTOR_1, /* vector products: lanes for an element */
     DUO_BATCHED_VECTOR_8,
     /* On tensor cores. */
@@ -101,7 +118,12 @@ typedef enum duo_batched_kernel {
     DUO_BATCHED_WARPS_2,
     DUO_BATCHED_WARPS_4,
     DUO_BATCHED_WARPS_8,
-    DUO_BATCHED_WGMMA,
+    DUO_BATCHED_STRIPS_1, /* for a tile of 8 x 32, or 32 x 8 */
+    DUO_BATCHED_STRIPS_2,
+    DUO_BATCHED_STRIPS_4,
+    DUO_BATCHED_STRIPS_8,
+    DUO_BATCHED_WGMMA_96, /* tiles of 96 x 128 */
+    DUO_BATCHED_WGMMA_128,
     DUO_BATCHED_KERNELS,
     DUO_BATCHED_TENSOR = DUO_BATCHED_WARPS_1 /* the first of them */
 } duo_batched_kernel;
@@ -109,8 +131,11 @@ typedef enum duo_batched_kernel {
 enum {
     DUO_BATCHED_OUTER_STEPS = 16,       /* most k of its kernels */
     DUO_BATCHED_OUTER_COLUMNS = 8,      /* of a thread */
+    DUO_BATCHED_OUTER_EDGE = 64,        /* of a warp */
     DUO_BATCHED_TILE_128_BYTES = 84480, /* of shared memory, for a block */
+    DUO_BATCHED_STRIP = 8,              /* most m or n of strips */
     DUO_BATCHED_WARPS_8_BYTES = 128 << 10,
+    DUO_BATCHED_STRIPS_8_BYTES = 120 << 10,
     /* Where the error bounds begin to hold (docs/numerics.md). */
     DUO_BATCHED_WARPS_LEAST_K = 20, /* from Hopper on */
     DUO_BATCHED_TENSOR_LEAST_K = 32,
@@ -129,42 +154,63 @@ static inline double duo_batched_sum(double fixed, double work, double traffic)
     return fixed + fmax(work, traffic) + 0.25 * fmin(work, traffic);
 }
 
+/* Microseconds for sectors of C that are written in parts: for a column with a gap behind it, and
+ * for a megabyte of C. */
+static inline double duo_batched_parts_of_c(const duo_batched_size *s, double column, double gaps,
+                                            double odd)
+{
+    if (s->gaps_c) return column * 1e-6 * (double)s->n * (double)s->count + gaps * s->megabytes_c;
+    return s->odd_c ? odd * s->megabytes_c : 0.0;
+}
+
 /* Tiles of one edge, by FMA. Parts of a tile that are outside are left out. */
 static inline double duo_batched_tile_cost(int tile, const duo_batched_size *s,
                                            const duo_batched_device *device)
 {
     static const struct {
         int edge, rows, columns; /* of a warp's part */
-        double first, step, tile, part_step, narrow, megabyte, odd;
-    } of[] = {{8, 8, 8, 1.59, 0.0477, 0.0172, 0.00137, 0.0, 0.371, 0.0},
-              {16, 16, 16, 1.84, 0.0265, 0.0691, 0.00299, 0.065, 0.236, 0.862},
-              {32, 32, 16, 1.78, 0.0306, 0.199, 0.00337, 0.097, 0.275, 0.659},
-              {64, 32, 32, 2.50, 0.0406, 0.488, 0.00616, 0.128, 0.182, 1.64},
-              {128, 128, 128, 4.08, 0.0553, 4.36, 0.0714, 0.0447, 0.283, 1.38}};
+        double first, step, tile, part_step, narrow, megabyte, odd, column, gaps, odd_c;
+    } of[] = {{8, 8, 8, 1.55, 0.0461, 0.0156, 0.00134, 0.0, 0.326, 0.15, 10.5, 0.236, 0.149},
+              {16, 16, 16, 1.75, 0.0275, 0.0632, 0.0025, 0.128, 0.269, 0.677, 5.35, 0.4, 0.242},
+              {32, 32, 16, 1.73, 0.0316, 0.183, 0.00329, 0.116, 0.274, 0.602, 18.7, 0.38, 0.168},
+              {64, 32, 32, 2.41, 0.041, 0.463, 0.00538, 0.227, 0.241, 0.828, 20.7, 0.424, 0.181},
+              {128, 128, 128, 3.97, 0.0639, 4.4, 0.068, 0.0521, 0.368, 0.918, 34.7, 0.0733, 0.0}};
     const double k = (double)s->k, share = (double)s->count / device->multiprocessors;
     const double tiles =
         duo_batched_parts(s->m, of[tile].edge) * duo_batched_parts(s->n, of[tile].edge);
     const double parts =
         duo_batched_parts(s->m, of[tile].rows) * duo_batched_parts(s->n, of[tile].columns);
     const double narrow = 1.0 + of[tile].narrow * (!s->wide_a + !s->wide_b);
-    return duo_batched_sum(of[tile].first + of[tile].step * k,
-                           share *
-                               (tiles * of[tile].tile + parts * k * of[tile].part_step * narrow),
-                           of[tile].megabyte * s->megabytes * (1.0 + of[tile].odd * s->odd));
+    return duo_batched_sum(
+        of[tile].first + of[tile].step * k,
+        share * (tiles * of[tile].tile + parts * k * of[tile].part_step * narrow),
+        of[tile].megabyte * s->megabytes * (1.0 + of[tile].odd * s->odd) +
+            duo_batched_parts_of_c(s, of[tile].column, of[tile].gaps, of[tile].odd_c));
 }
 
-static inline double duo_batched_outer_cost(const duo_batched_size *s,
+/* Few k. */
+static inline double duo_batched_outer_cost(int columns, const duo_batched_size *s,
                                             const duo_batched_device *device)
 {
-    int64_t steps = 1;
-    while (steps < s->k) steps *= 2;
-    const double threads = (double)s->m * duo_batched_parts(s->n, DUO_BATCHED_OUTER_COLUMNS) *
-                           (double)s->count / device->multiprocessors / 1000.0;
-    const double column = s->m < 32 ? (double)s->m : 32.0; /* neighbours that a warp stores */
+    int64_t whole = 1;
+    while (whole < s->k) whole *= 2;
+    const double steps = (double)whole, share = (double)s->count / device->multiprocessors;
+    if (columns == DUO_BATCHED_OUTER_COLUMNS) {
+        const double row = s->m < 32 ? (double)s->m : 32.0; /* neighbours that a warp stores */
+        const double threads = (double)s->m * duo_batched_parts(s->n, columns) * share * 1e-3;
+        const double elements = (double)s->m * (double)s->n * share * 1e-3;
+        return duo_batched_sum(1.12 + 0.148 * steps,
+                               threads * (0.00656 + 0.115 * steps) +
+                                   elements * (0.0366 + 0.0505 * (double)s->k) * (1.0 + 2.56 / row),
+                               0.345 * s->megabytes +
+                                   duo_batched_parts_of_c(s, 39.5, 0.104, 0.132));
+    }
+    const double down = duo_batched_parts(s->m, DUO_BATCHED_OUTER_EDGE) * share;
     return duo_batched_sum(
-        1.36 + 0.15 * (double)steps,
-        threads * (0.054 + 0.446 * (double)steps + 1.34 / column * (s->reads_c ? 2.0 : 1.0)),
-        0.377 * s->megabytes);
+        0.824 + 0.207 * steps,
+        down * duo_batched_parts(s->n, DUO_BATCHED_OUTER_EDGE) * (0.0157 + 0.00618 * steps) +
+            down * (double)s->n * (0.00394 + 0.0003 * steps) * (s->reads_c ? 1.58 : 1.0),
+        0.386 * s->megabytes + duo_batched_parts_of_c(s, 19.9, 0.187, 0.0));
 }
 
 static inline double duo_batched_vector_cost(int lanes, const duo_batched_size *s,
@@ -176,30 +222,38 @@ static inline double duo_batched_vector_cost(int lanes, const duo_batched_size *
     const double groups = duo_batched_parts(s->k, DUO_CHAINS);
     const bool apart = (s->n <= s->m ? s->along_k_a : s->along_k_b) && s->k > FEW;
     if (lanes == 1)
-        return duo_batched_sum(0.26 + 0.424 * groups,
-                               elements * 1.24 * groups * (apart ? 1.48 : 1.0),
-                               0.336 * s->megabytes);
-    return duo_batched_sum(0.74, elements * 8.0 * (0.833 + 0.0972 * groups), 0.355 * s->megabytes);
+        return duo_batched_sum(0.515 + 0.381 * groups,
+                               elements * 1.22 * groups * (apart ? 1.49 : 1.0),
+                               0.332 * s->megabytes);
+    return duo_batched_sum(0.65, elements * 8.0 * (0.822 + 0.0978 * groups), 0.35 * s->megabytes);
 }
 
 /* How much shorter than 16 bytes the copies are: 0 to 0.75. */
-static inline double duo_batched_narrow(const duo_batched_size *s)
+static inline double duo_batched_narrow(const duo_batched_size *s, double share_a)
 {
-    return 0.5 / s->width_a + 0.5 / s->width_b - 0.25;
+    return share_a / s->width_a + (1.0 - share_a) / s->width_b - 0.25;
 }
 
+/* Tiles by warps on tensor cores: of 32 x 32, or of 8 x 32 and 32 x 8. */
 static inline double duo_batched_warps_cost(int number, const duo_batched_size *s,
                                             const duo_batched_device *device)
 {
+    enum { SQUARES = 4 };
     static const struct {
         int warps;
         double first, step, tile, slab, megabyte, narrow, reads_c, narrow_megabyte;
-    } of[] = {{1, 2.98, 1.14, 0.260, 0.132, 0.286, 0.829, 1.19, 0.695},
-              {2, 2.69, 1.25, 0.402, 0.135, 0.324, 0.719, 0.827, 0.519},
-              {4, 2.42, 1.22, 0.686, 0.131, 0.301, 0.666, 0.520, 0.884},
-              {8, 2.03, 1.14, 1.95, 0.157, 0.230, 0.662, 0.302, 3.31}};
-    const double narrow = duo_batched_narrow(s);
-    const double tiles = duo_batched_parts(s->m, 32) * duo_batched_parts(s->n, 32) *
+    } of[] = {{1, 3.28, 1.26, 0.257, 0.132, 0.271, 0.794, 0.446, 0.349},
+              {2, 2.63, 1.35, 0.413, 0.132, 0.369, 0.729, 0.367, 0.247},
+              {4, 2.07, 1.36, 0.67, 0.128, 0.397, 0.626, 0.215, 0.236},
+              {8, 0.916, 1.84, 2.11, 0.146, 0.365, 0.377, 0.128, 1.34},
+              {1, 1.58, 0.864, 0.154, 0.0628, 0.327, 1.19, 0.234, 0.108},
+              {2, 1.8, 0.834, 0.265, 0.08, 0.315, 0.664, 0.0976, 0.103},
+              {4, 2.17, 0.624, 0.561, 0.0624, 0.312, 0.686, 0.0588, 0.213},
+              {8, 2.19, 0.473, 1.8, 0.0746, 0.265, 0.468, 0.0926, 1.04}};
+    const bool strip = number >= SQUARES, turned = s->m > DUO_BATCHED_STRIP;
+    const double narrow = duo_batched_narrow(s, !strip ? 0.5 : turned ? 0.8 : 0.2);
+    const double tiles = (strip ? duo_batched_parts(turned ? s->m : s->n, 32)
+                                : duo_batched_parts(s->m, 32) * duo_batched_parts(s->n, 32)) *
                          (double)s->count / device->multiprocessors;
     const double rounds = duo_batched_parts(s->k, (int64_t)32 * of[number].warps);
     return duo_batched_sum(
@@ -209,16 +263,24 @@ static inline double duo_batched_warps_cost(int number, const duo_batched_size *
         of[number].megabyte * s->megabytes * (1.0 + of[number].narrow_megabyte * narrow));
 }
 
-static inline double duo_batched_wgmma_cost(const duo_batched_size *s,
+static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *s,
                                             const duo_batched_device *device)
 {
-    const double narrow = duo_batched_narrow(s), slabs = duo_batched_parts(s->k, 32);
-    const double tiles =
-        duo_batched_parts(s->m, 128) * duo_batched_parts(s->n, 128) * (double)s->count;
-    return duo_batched_sum(4.76 + 0.0614 * slabs,
+    static const struct {
+        int down;
+        double first, step, tile, slab, megabyte, narrow, reads_c, narrow_megabyte;
+    } of[] = {{96, 4.4, 0.0796, 0.685, 0.848, 0.336, 0.923, 0.883, 1.04},
+              {128, 5.05, 0.0211, 0.785, 1.05, 0.288, 0.612, 1.5, 1.43}};
+    const double narrow = s->boxes ? 0.0 : duo_batched_narrow(s, 0.5) + 0.15;
+    const double slabs = duo_batched_parts(s->k, 32),
+                 tiles = duo_batched_parts(s->m, of[number].down) * duo_batched_parts(s->n, 128) *
+                         (double)s->count;
+    return duo_batched_sum(of[number].first + of[number].step * slabs,
                            ceil(tiles / device->multiprocessors) *
-                               (1.48 + 1.29 * slabs * (1.0 + 0.280 * narrow)),
-                           0.304 * s->megabytes * (1.0 + 2.36 * narrow));
+                               (of[number].tile * (1.0 + (s->reads_c ? of[number].reads_c : 0.0)) +
+                                of[number].slab * slabs * (1.0 + of[number].narrow * narrow)),
+                           of[number].megabyte * s->megabytes *
+                               (1.0 + of[number].narrow_megabyte * narrow));
 }
 
 /* Infinite: the kernel does not take the batch. */
@@ -236,9 +298,12 @@ static inline double duo_batched_cost(duo_batched_kernel kernel, const duo_batch
             (kernel == DUO_BATCHED_TILE_128 && device->shared_bytes < DUO_BATCHED_TILE_128_BYTES))
             return never;
         return duo_batched_tile_cost((int)kernel - DUO_BATCHED_TILE_8, s, device);
-    case DUO_BATCHED_OUTER:
+    case DUO_BATCHED_OUTER_8:
         if (s->vector || s->k > DUO_BATCHED_OUTER_STEPS) return never;
-        return duo_batched_outer_cost(s, device);
+        return duo_batched_outer_cost(DUO_BATCHED_OUTER_COLUMNS, s, device);
+    case DUO_BATCHED_OUTER_64:
+        if (s->vector || s->k == 0 || s->k > DUO_BATCHED_OUTER_STEPS) return never;
+        return duo_batched_outer_cost(DUO_BATCHED_OUTER_EDGE, s, device);
     case DUO_BATCHED_VECTOR_1:
         return s->vector ? duo_batched_vector_cost(1, s, device) : never;
     case DUO_BATCHED_VECTOR_8:
@@ -247,17 +312,25 @@ static inline double duo_batched_cost(duo_batched_kernel kernel, const duo_batch
     case DUO_BATCHED_WARPS_2:
     case DUO_BATCHED_WARPS_4:
     case DUO_BATCHED_WARPS_8:
+    case DUO_BATCHED_STRIPS_1:
+    case DUO_BATCHED_STRIPS_2:
+    case DUO_BATCHED_STRIPS_4:
+    case DUO_BATCHED_STRIPS_8:
         if (device->capability < DUO_BATCHED_WARPS_CAPABILITY ||
             s->k < (device->capability < DUO_BATCHED_WGMMA_CAPABILITY ? DUO_BATCHED_TENSOR_LEAST_K
                                                                       : DUO_BATCHED_WARPS_LEAST_K))
             return never;
-        if (kernel == DUO_BATCHED_WARPS_8 && device->shared_bytes < DUO_BATCHED_WARPS_8_BYTES)
+        if (kernel >= DUO_BATCHED_STRIPS_1 && s->m > DUO_BATCHED_STRIP && s->n > DUO_BATCHED_STRIP)
+            return never;
+        if ((kernel == DUO_BATCHED_WARPS_8 && device->shared_bytes < DUO_BATCHED_WARPS_8_BYTES) ||
+            (kernel == DUO_BATCHED_STRIPS_8 && device->shared_bytes < DUO_BATCHED_STRIPS_8_BYTES))
             return never;
         return duo_batched_warps_cost((int)kernel - DUO_BATCHED_WARPS_1, s, device);
-    case DUO_BATCHED_WGMMA:
+    case DUO_BATCHED_WGMMA_96:
+    case DUO_BATCHED_WGMMA_128:
         if (s->k < DUO_BATCHED_TENSOR_LEAST_K || device->capability != DUO_BATCHED_WGMMA_CAPABILITY)
             return never;
-        return duo_batched_wgmma_cost(s, device);
+        return duo_batched_wgmma_cost((int)kernel - DUO_BATCHED_WGMMA_96, s, device);
     default:
         return never;
     }

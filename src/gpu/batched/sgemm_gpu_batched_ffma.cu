@@ -112,13 +112,13 @@ static cudaError_t launch_large(const duo_call *call, const duo_batch *batch, co
 
 /* ---- Elements ---- */
 
-/* For threads that have `columns` columns each. */
+/* For threads, or warps, that have rows x columns elements each. */
 static bool element_batch_of(const duo_call *call, const duo_batch *batch, const duo_launch *how,
-                             int columns, element_batch *b)
+                             int rows, int columns, element_batch *b)
 {
-    const int64_t across = tiles_along(call->n, columns), lda = call->operand[DUO_A].ld,
-                  ldb = call->operand[DUO_B].ld;
-    if (call->m * across > (int64_t)UINT32_MAX / batch->count) return false;
+    const int64_t down = tiles_along(call->m, rows), across = tiles_along(call->n, columns),
+                  lda = call->operand[DUO_A].ld, ldb = call->operand[DUO_B].ld;
+    if (down * across > (int64_t)UINT32_MAX / batch->count) return false;
     *b = {};
     b->p = sgemm_problem_of(call);
     b->places = places_of(batch, how);
@@ -126,8 +126,8 @@ static bool element_batch_of(const duo_call *call, const duo_batch *batch, const
     b->step.a_k = call->transa ? 1 : lda;
     b->step.b_j = call->transb ? 1 : ldb;
     b->step.b_k = call->transb ? ldb : 1;
-    b->down = (uint32_t)call->m;
-    b->of_product = (uint32_t)(call->m * across);
+    b->down = (uint32_t)down;
+    b->of_product = (uint32_t)(down * across);
     b->all = b->of_product * (uint32_t)batch->count;
     return true;
 }
@@ -138,7 +138,7 @@ static cudaError_t launch_vectors(const duo_call *call, const duo_batch *batch,
 {
     constexpr uint32_t kElements = kElementThreads / Lanes; /* of a block */
     element_batch b;
-    if (!element_batch_of(call, batch, how, 1, &b)) return cudaErrorInvalidValue;
+    if (!element_batch_of(call, batch, how, 1, 1, &b)) return cudaErrorInvalidValue;
     return queue_kernel_behind(sgemm_batched_vectors<Lanes>, (b.all - 1) / kElements + 1,
                                kElementThreads, 0, how, b);
 }
@@ -153,17 +153,34 @@ static cudaError_t launch_outer(const duo_call *call, const duo_batch *batch, co
 {
     element_batch b;
     int kernel = 0;
-    if (!element_batch_of(call, batch, how, kOuterColumns, &b)) return cudaErrorInvalidValue;
+    if (!element_batch_of(call, batch, how, 1, kOuterColumns, &b)) return cudaErrorInvalidValue;
     while (b.p.k > 1 << kernel) kernel++;
     return queue_kernel_behind(outer_kernel[kernel], (b.all - 1) / kElementThreads + 1,
+                               kElementThreads, 0, how, b);
+}
+
+static void (*const outer_tiles_kernel[])(element_batch) = {
+    sgemm_batched_outer_tiles<1>, sgemm_batched_outer_tiles<2>, sgemm_batched_outer_tiles<4>,
+    sgemm_batched_outer_tiles<8>, sgemm_batched_outer_tiles<16>};
+
+static cudaError_t launch_outer_tiles(const duo_call *call, const duo_batch *batch,
+                                      const duo_launch *how)
+{
+    element_batch b;
+    int kernel = 0;
+    if (!element_batch_of(call, batch, how, kOuterEdge, kOuterEdge, &b))
+        return cudaErrorInvalidValue;
+    while (b.p.k > 1 << kernel) kernel++;
+    return queue_kernel_behind(outer_tiles_kernel[kernel], (b.all - 1) / kOuterWarps + 1,
                                kElementThreads, 0, how, b);
 }
 
 /* ---- Which of them ---- */
 
 static cudaError_t (*const launches[])(const duo_call *, const duo_batch *, const duo_launch *) = {
-    launch_small<tile_8>, launch_small<tile_16>, launch_small<tile_32>, launch_small<tile_64>,
-    launch_large,         launch_outer,          launch_vectors<1>,     launch_vectors<DUO_CHAINS>};
+    launch_small<tile_8>,  launch_small<tile_16>, launch_small<tile_32>,
+    launch_small<tile_64>, launch_large,          launch_outer,
+    launch_outer_tiles,    launch_vectors<1>,     launch_vectors<DUO_CHAINS>};
 static_assert(sizeof launches / sizeof launches[0] == DUO_BATCHED_TENSOR, "by duo_batched_kernel");
 
 static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
@@ -192,6 +209,8 @@ static cudaError_t load()
     if (error == cudaSuccess) error = load_small<tile_32>();
     if (error == cudaSuccess) error = load_small<tile_64>();
     for (const auto kernel : outer_kernel)
+        if (error == cudaSuccess) error = load_kernel(kernel);
+    for (const auto kernel : outer_tiles_kernel)
         if (error == cudaSuccess) error = load_kernel(kernel);
     if (error == cudaSuccess) error = load_kernel(sgemm_batched_vectors<1>);
     if (error == cudaSuccess) error = load_kernel(sgemm_batched_vectors<DUO_CHAINS>);

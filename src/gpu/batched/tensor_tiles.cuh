@@ -20,24 +20,39 @@ struct tensor_batch {
     int width_a, width_b;      /* floats of a copy */
     int down;                  /* tiles along i */
     int of_product, all;       /* tiles */
+    bool turned;               /* A and B, i and j are exchanged, but not C */
 
     /* For tiles that are computed by FMA. */
     __device__ __forceinline__ copy_kind kind_a() const { return along_k_a ? kAlongK : kAlongEdge; }
     __device__ __forceinline__ copy_kind kind_b() const { return along_k_b ? kAlongK : kAlongEdge; }
 };
 
+/* The same product with A and B, i and j exchanged; but not C. */
+static __host__ __device__ __forceinline__ sgemm_problem turned(const sgemm_problem &p)
+{
+    sgemm_problem q = p;
+    q.a = p.b;
+    q.b = p.a;
+    q.m = p.n;
+    q.n = p.m;
+    q.lda = p.ldb;
+    q.ldb = p.lda;
+    return q;
+}
+
 /* A tile: its product, and its first element of C. */
 struct tensor_tile {
     sgemm_problem p;
     int i, j;
-    template <int Edge>
+    /* Down x Across: the elements of a tile, along i and j. */
+    template <int Down, int Across = Down>
     static __device__ __forceinline__ tensor_tile of(const tensor_batch &batch, int number)
     {
         tensor_tile tile = {batch.p, 0, 0};
         const int product = number / batch.of_product, within = number % batch.of_product;
         batch.places.find(tile.p, product);
-        tile.i = within % batch.down * Edge;
-        tile.j = within / batch.down * Edge;
+        tile.i = within % batch.down * Down;
+        tile.j = within / batch.down * Across;
         return tile;
     }
     __device__ __forceinline__ square_source a(const tensor_batch &batch) const

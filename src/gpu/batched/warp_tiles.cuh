@@ -1,6 +1,6 @@
 /*
- * batched/warp_tiles.cuh - tiles of 32 x 32 of a batch by matrix products of single warps; Warps
- * warps share a tile's k.
+ * batched/warp_tiles.cuh - tiles of 32 x 32 of a batch, or of 8 x 32, by matrix products of single
+ * warps; Warps warps share a tile's k.
  *
  * Accepts   k >= 20, before Hopper 32, where the error bound begins to hold (docs/numerics.md); any
  *           m, n, transposes, leading dimensions and alignment
@@ -17,13 +17,18 @@
 
 #include "gpu/batched/tensor_tiles.cuh"
 
-constexpr int kWarpStages = 2;
-constexpr int kWarpBytes = kWarpStages * 2 * kSquareBytes; /* of shared memory, for each warp */
-constexpr int kSumsPitch = kSquare + 8; /* floats from a column j of sums to the next */
+/* Of Down x 32 elements, along i and j; Stages slabs on their way. Tiles of 8 x 32 take products of
+ * up to 8 rows i, so that no other tile has the rows beyond. */
+template <int Down, int Stages>
+struct warp_tile {
+    static constexpr int kDown = Down, kStages = Stages;
+    static constexpr int kBytesI = Down * kRunBytes, kStageBytes = kSquareBytes + kBytesI;
+    static constexpr int kBytes = Stages * kStageBytes; /* of shared memory, for each warp */
+    static constexpr int kPitch = Down + 8; /* floats from a column j of sums to the next */
+};
 
 using warp_doubtful = batch_tile<16, 2, 32, 1>; /* where tiles in doubt are computed */
 static_assert(warp_doubtful::kThreads == 32, "by one warp");
-static_assert(2 * warp_doubtful::kSlab * sizeof(float) <= kWarpBytes, "in its stages");
 
 /* Waits for the threads of tile number `tile` of the block, 0 or 1. */
 template <int Threads>
@@ -53,8 +58,10 @@ static __device__ __forceinline__ void product_tf32(float (&d)[4], const float (
 }
 
 /* Lane l has columns j of 16 y + l / 4 and 8 further, rows i of 8 x + l % 4 * 2 and the next. */
+template <class Tile>
 struct warp_sums {
-    float sum[4][2][4] = {}, cross[4][2][4] = {};
+    static constexpr int kGroups = Tile::kDown / 8;
+    float sum[kGroups][2][4] = {}, cross[kGroups][2][4] = {};
 
     /* Adds the products of two squares. of_j, of_i: address and lane_of_rows. left: k inside. */
     __device__ __forceinline__ void multiply(uint32_t of_j, bool along_k_j, uint32_t of_i,
@@ -64,40 +71,41 @@ struct warp_sums {
 #pragma unroll
         for (int first = 0; first < kSquare; first += kChain) {
             if (first >= left) break;
-            float main[4][2][4] = {};
+            float main[kGroups][2][4] = {};
 #pragma unroll
             for (int k = first; k < first + kChain; k += kStep) {
-                float x[4][2], hi_j[2][4], lo_j[2][4], hi_i[4][2], lo_i[4][2];
-                load_rows(x, of_j, along_k_j, k / kStep);
+                float j[4][2], i[kGroups][2];
+                float hi_j[2][4], lo_j[2][4], hi_i[kGroups][2], lo_i[kGroups][2];
+                load_rows(j, of_j, along_k_j, k / kStep);
 #pragma unroll
                 for (int r = 0; r < 4; r++)
 #pragma unroll
                     for (int h = 0; h < 2; h++)
-                        split_tf32(x[r][h], hi_j[r / 2][r % 2 + 2 * h], lo_j[r / 2][r % 2 + 2 * h]);
-                load_rows(x, of_i, along_k_i, k / kStep);
+                        split_tf32(j[r][h], hi_j[r / 2][r % 2 + 2 * h], lo_j[r / 2][r % 2 + 2 * h]);
+                load_rows(i, of_i, along_k_i, k / kStep);
 #pragma unroll
-                for (int r = 0; r < 4; r++)
+                for (int r = 0; r < kGroups; r++)
 #pragma unroll
-                    for (int h = 0; h < 2; h++) split_tf32(x[r][h], hi_i[r][h], lo_i[r][h]);
+                    for (int h = 0; h < 2; h++) split_tf32(i[r][h], hi_i[r][h], lo_i[r][h]);
 #pragma unroll
-                for (int i = 0; i < 4; i++)
+                for (int g = 0; g < kGroups; g++)
 #pragma unroll
-                    for (int j = 0; j < 2; j++) product_tf32(cross[i][j], lo_j[j], hi_i[i]);
+                    for (int h = 0; h < 2; h++) product_tf32(cross[g][h], lo_j[h], hi_i[g]);
 #pragma unroll
-                for (int i = 0; i < 4; i++)
+                for (int g = 0; g < kGroups; g++)
 #pragma unroll
-                    for (int j = 0; j < 2; j++) product_tf32(main[i][j], hi_j[j], hi_i[i]);
+                    for (int h = 0; h < 2; h++) product_tf32(main[g][h], hi_j[h], hi_i[g]);
 #pragma unroll
-                for (int i = 0; i < 4; i++)
+                for (int g = 0; g < kGroups; g++)
 #pragma unroll
-                    for (int j = 0; j < 2; j++) product_tf32(cross[i][j], hi_j[j], lo_i[i]);
+                    for (int h = 0; h < 2; h++) product_tf32(cross[g][h], hi_j[h], lo_i[g]);
             }
 #pragma unroll
-            for (int i = 0; i < 4; i++)
+            for (int g = 0; g < kGroups; g++)
 #pragma unroll
-                for (int j = 0; j < 2; j++)
+                for (int h = 0; h < 2; h++)
 #pragma unroll
-                    for (int r = 0; r < 4; r++) sum[i][j][r] += main[i][j][r];
+                    for (int r = 0; r < 4; r++) sum[g][h][r] += main[g][h][r];
         }
     }
     /* Is a sum a NaN, of these rows i and columns j? */
@@ -116,7 +124,7 @@ struct warp_sums {
     __device__ __forceinline__ void for_each(F f, int lane) const
     {
 #pragma unroll
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < kGroups; i++)
 #pragma unroll
             for (int j = 0; j < 2; j++)
 #pragma unroll
@@ -124,16 +132,16 @@ struct warp_sums {
                     f(sum[i][j][r] + cross[i][j][r], i * 8 + lane % 4 * 2 + r % 2,
                       j * 16 + r / 2 * 8 + lane / 4);
     }
-    /* Leaves them in columns j of kSumsPitch floats. */
+    /* Leaves them in columns j of Tile::kPitch floats. */
     __device__ __forceinline__ void leave(float *to, int lane) const
     {
 #pragma unroll
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < kGroups; i++)
 #pragma unroll
             for (int j = 0; j < 2; j++)
 #pragma unroll
                 for (int half = 0; half < 2; half++)
-                    *reinterpret_cast<float2 *>(to + (j * 16 + half * 8 + lane / 4) * kSumsPitch +
+                    *reinterpret_cast<float2 *>(to + (j * 16 + half * 8 + lane / 4) * Tile::kPitch +
                                                 i * 8 + lane % 4 * 2) =
                         make_float2(sum[i][j][2 * half] + cross[i][j][2 * half],
                                     sum[i][j][2 * half + 1] + cross[i][j][2 * half + 1]);
@@ -142,11 +150,13 @@ struct warp_sums {
 
 /* ---- The kernel ---- */
 
-template <int Warps, int Tiles, int Blocks>
+template <class Tile, int Warps, int Tiles, int Blocks>
 static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
     sgemm_warp_tiles(const __grid_constant__ tensor_batch batch)
 {
     static_assert(Warps == 1 || Tiles <= 2, "there is a barrier for each tile");
+    static_assert(2 * warp_doubtful::kSlab * sizeof(float) <= Tile::kBytes, "in its stages");
+    static_assert(kSquare * Tile::kPitch * sizeof(float) <= Tile::kBytes, "and its sums");
     if constexpr (DUO_HAS_AMPERE) {
         extern __shared__ __align__(128) uint8_t stages[];
         __shared__ bool doubt[Warps * Tiles];
@@ -154,17 +164,18 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
         const int share = warp % Warps, group = warp / Warps; /* of k; tile of the block */
         const int number = (int)blockIdx.x * Tiles + group;
         const uint32_t ring =
-            (uint32_t)__cvta_generic_to_shared(stages) + (uint32_t)(warp * kWarpBytes);
+            (uint32_t)__cvta_generic_to_shared(stages) + (uint32_t)(warp * Tile::kBytes);
         wait_for_kernels_ahead();
         if (number >= batch.all) return;
-        const tensor_tile tile = tensor_tile::of<kSquare>(batch, number);
+        const tensor_tile tile = tensor_tile::of<Tile::kDown, kSquare>(batch, number);
         const sgemm_problem &p = tile.p;
         const int k = (int)p.k, rows = (int)p.m - tile.i, columns = (int)p.n - tile.j; /* left */
-        square_copies of_b, of_a;
+        square_copies<> of_b;
+        square_copies<Tile::kDown> of_a;
         of_b.begin(tile.b(batch), tile.j, share * kSquare, lane);
         of_a.begin(tile.a(batch), tile.i, share * kSquare, lane);
         auto copy = [&](int stage) {
-            const uint32_t to = ring + stage * 2 * kSquareBytes;
+            const uint32_t to = ring + stage * Tile::kStageBytes;
             if (of_b.k > 0) {
                 of_b.copy(to, Warps);
                 of_a.copy(to + kSquareBytes, Warps);
@@ -172,30 +183,37 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
             copies_commit();
         };
         const uint32_t lane_j = lane_of_rows(batch.along_k_b, 0, lane);
-        const uint32_t lane_i = lane_of_rows(batch.along_k_a, 0, lane);
-        if (p.beta != 0.0f && share == 0) /* C begins its way to the L2 cache */
-            prefetch_tile<kSquare, kSquare, 32>(p.c + tile.i + tile.j * p.ldc, p.ldc, rows, columns,
-                                                lane);
-        warp_sums sums;
+        const uint32_t lane_i = Tile::kDown == kStrip ? lane_of_strip(batch.along_k_a, lane)
+                                                      : lane_of_rows(batch.along_k_a, 0, lane);
+        const bool turn = Tile::kDown == kStrip && batch.turned;
+        if (p.beta != 0.0f && share == 0) { /* C begins its way to the L2 cache */
+            if (turn)
+                prefetch_tile<kSquare, Tile::kDown, 32>(p.c + tile.j + tile.i * p.ldc, p.ldc,
+                                                        columns, rows, lane);
+            else
+                prefetch_tile<Tile::kDown, kSquare, 32>(p.c + tile.i + tile.j * p.ldc, p.ldc, rows,
+                                                        columns, lane);
+        }
+        warp_sums<Tile> sums;
 #pragma unroll 1
-        for (int stage = 0; stage < kWarpStages; stage++) copy(stage);
+        for (int stage = 0; stage < Tile::kStages; stage++) copy(stage);
         int stage = 0;
 #pragma unroll 1
         for (int l = share * kSquare; l < k; l += Warps * kSquare) {
-            const uint32_t of_j = ring + stage * 2 * kSquareBytes;
-            copies_wait<kWarpStages - 1>();
+            const uint32_t of_j = ring + stage * Tile::kStageBytes;
+            copies_wait<Tile::kStages - 1>();
             __syncwarp();
             sums.multiply(of_j + lane_j, batch.along_k_b, of_j + kSquareBytes + lane_i,
                           batch.along_k_a, k - l);
             __syncwarp();
             copy(stage);
-            stage ^= 1;
+            stage = stage == Tile::kStages - 1 ? 0 : stage + 1;
         }
         copies_wait();
         __syncwarp();
         let_next_kernel_start();
 
-        sums.leave(reinterpret_cast<float *>(stages + warp * kWarpBytes), lane);
+        sums.leave(reinterpret_cast<float *>(stages + warp * Tile::kBytes), lane);
         if (lane == 0) doubt[warp] = false;
         __syncwarp();
         if (sums.any_nan(rows, columns, lane)) doubt[warp] = true;
@@ -204,31 +222,52 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
 #pragma unroll
         for (int w = 0; w < Warps; w++) nan |= doubt[group * Warps + w];
         if (nan) {
-            constexpr int kEdge = warp_doubtful::kEdge;
-            for (int part = share; part < 4; part += Warps)
-                if (part % 2 * kEdge < rows && part / 2 * kEdge < columns)
-                    multiply_tile<warp_doubtful, false>(
-                        p, tile.i + part % 2 * kEdge, tile.j + part / 2 * kEdge, batch.kind_a(),
-                        batch.kind_b(), reinterpret_cast<float *>(stages + warp * kWarpBytes), lane,
-                        [] { __syncwarp(); });
+            constexpr int kEdge = warp_doubtful::kEdge, kParts = (Tile::kDown + kEdge - 1) / kEdge;
+            const sgemm_problem q = turn ? turned(p) : p;
+            for (int part = share; part < kParts * 2; part += Warps) {
+                const int i = part % kParts * kEdge, j = part / kParts * kEdge;
+                if (i >= rows || j >= columns) continue;
+                multiply_tile<warp_doubtful, false>(
+                    q, turn ? tile.j + j : tile.i + i, turn ? tile.i + i : tile.j + j,
+                    turn ? batch.kind_b() : batch.kind_a(), turn ? batch.kind_a() : batch.kind_b(),
+                    reinterpret_cast<float *>(stages + warp * Tile::kBytes), lane,
+                    [] { __syncwarp(); });
+            }
             return;
         }
-        const uint8_t *const left = stages + group * Warps * kWarpBytes;
-        auto sum_of = [&](int j) {
+        const uint8_t *const left = stages + group * Warps * Tile::kBytes;
+        auto sum_of = [&](int i, int j) {
             float sum = 0.0f;
 #pragma unroll
             for (int w = 0; w < Warps; w++)
                 sum +=
-                    reinterpret_cast<const float *>(left + w * kWarpBytes)[j * kSumsPitch + lane];
+                    reinterpret_cast<const float *>(left + w * Tile::kBytes)[j * Tile::kPitch + i];
             return sum;
         };
-        float *const c = p.c + tile.i + lane;
-        const bool reads = p.beta != 0.0f;
-#pragma unroll 4
-        for (int j = share; j < kSquare; j += Warps) {
-            if (j >= columns) break;
-            float *const at = c + (tile.j + j) * p.ldc;
-            if (lane < rows) *at = blend(p.alpha, sum_of(j), p.beta, reads ? *at : 0.0f);
+        /* Lanes are neighbours in a column of C. A lane reads many elements before it writes the
+         * first: reads behind a write wait. */
+        constexpr int kElements = Tile::kDown / Warps, kAtOnce = kElements < 8 ? kElements : 8;
+        int again = number; /* C is found again, since registers are few */
+        asm volatile("" : "+r"(again));
+        float *const all = batch.places.at(batch.p.c, DUO_C, again / batch.of_product);
+        float *const c = turn ? all + tile.j + tile.i * p.ldc : all + tile.i + tile.j * p.ldc;
+#pragma unroll 1
+        for (int first = 0; first < kElements; first += kAtOnce) {
+            auto number = [&](int x) { return (share + (first + x) * Warps) * 32 + lane; };
+            auto i = [&](int x) { return turn ? number(x) / kSquare : number(x) % Tile::kDown; };
+            auto j = [&](int x) { return turn ? number(x) % kSquare : number(x) / Tile::kDown; };
+            auto inside = [&](int x) { return i(x) < rows && j(x) < columns; };
+            auto at = [&](int x) {
+                return turn ? c + j(x) + i(x) * p.ldc : c + i(x) + j(x) * p.ldc;
+            };
+            float old[kAtOnce] = {};
+            if (p.beta != 0.0f)
+#pragma unroll
+                for (int x = 0; x < kAtOnce; x++)
+                    if (inside(x)) old[x] = *at(x);
+#pragma unroll
+            for (int x = 0; x < kAtOnce; x++)
+                if (inside(x)) *at(x) = blend(p.alpha, sum_of(i(x), j(x)), p.beta, old[x]);
         }
     }
 }

@@ -1,19 +1,19 @@
 /*
- * batched/wgmma_tiles.cuh - tiles of 128 x 128 of a batch by Hopper's warpgroup matrix products;
- * the operands are split on their way.
+ * batched/wgmma_tiles.cuh - tiles of 128 x 128 of a batch, or of 96 x 128, by Hopper's warpgroup
+ * matrix products; the operands are split on their way.
  *
  * Accepts   k >= 32, where the error bound begins to hold (docs/numerics.md); any m, n, transposes,
  *           leading dimensions and alignment
- * Threads   384 per block, which walks tiles: one warpgroup copies and splits, two multiply, 64
+ * Threads   512 per block, which walks tiles: one warpgroup copies, one splits, two multiply, 64
  *           columns j each
- * Copies    slabs of 32 k of both operands, in a ring that runs on from tile to tile. A warp copies
- *           a square of 32 x 32 of op(A), and one of op(B). Later it splits the square of op(A). hi
- *           stays in the square's place, lo has a ring of its own. The warps that multiply split
- *           op(B) in registers. Squares outside C are left out
+ * Copies    slabs of 32 k of both operands, in a ring that runs on from tile to tile: by tensor
+ *           copies if all columns are on 16 bytes and have strides, else element by element
+ * Splits    op(A) in the ring: hi stays in x's place, lo has a ring of its own. The warps that
+ *           multiply split op(B) in registers
  * Order     for every 32 k one chain of tensor-core sums: first lo hi and hi lo, then hi hi. It is
  *           added to fp32 registers
- * Doubt     a part of 128 x 64 with a NaN is computed again by fp32 FMA: Inf in an operand becomes
- *           NaN here
+ * Doubt     a part of 64 columns with a NaN is computed again by fp32 FMA: Inf in an operand
+ *           becomes NaN here
  */
 #ifndef DUO_BATCHED_WGMMA_TILES_CUH
 #define DUO_BATCHED_WGMMA_TILES_CUH
@@ -24,12 +24,11 @@
 
 /* ---- The ring ---- */
 
-constexpr int kWgmmaEdge = 128;                      /* of a tile */
-constexpr int kSquaresOfEdge = kWgmmaEdge / kSquare; /* of an operand in a slab */
+constexpr int kWgmmaEdge = 128; /* of a tile along j; at most along i */
+constexpr int kSquaresOfEdge = kWgmmaEdge / kSquare;
 constexpr int kHalfBytes = kSquaresOfEdge * kSquareBytes;
 constexpr int kRingSlabs = 5, kLoSlabs = 3;
-constexpr int kAhead = kRingSlabs - kLoSlabs; /* slabs that are copied before one is split */
-constexpr int kSplitters = kSquaresOfEdge;    /* warps: each has a square of each operand */
+constexpr int kSplitters = kSquaresOfEdge; /* warps: each has a square of each operand */
 static_assert(32 * kSplitters == kWarpgroup, "one warpgroup splits");
 
 /* Where tiles in doubt are computed, by one warpgroup: half of its part at a time. */
@@ -41,7 +40,8 @@ struct wgmma_ring {
     alignas(1024) uint8_t lo[kLoSlabs][kHalfBytes];  /* and its lo */
     alignas(1024) uint8_t j[kRingSlabs][kHalfBytes]; /* op(B) */
     alignas(16) float doubtful[kMultipliers][2 * doubtful_tile::kSlab];
-    uint64_t full[kRingSlabs], empty[kRingSlabs];
+    /* A slab was copied, split or multiplied; then its place is free. */
+    uint64_t copied[kRingSlabs], split[kRingSlabs], multiplied[kRingSlabs];
 };
 constexpr int kWgmmaRingBytes = sizeof(wgmma_ring) + 1024; /* to be aligned */
 static_assert(kWgmmaRingBytes <= 227 * 1024, "a block of compute capability 9.0 has 227 KiB");
@@ -50,6 +50,14 @@ static_assert(kWgmmaRingBytes <= 227 * 1024, "a block of compute capability 9.0 
 struct slab_place {
     int slab = 0, lo = 0;
     uint32_t phase = 0;
+    /* So many slabs before the first one; waits for their barriers return at once. */
+    static __device__ __forceinline__ slab_place before(int slabs)
+    {
+        slab_place place;
+        place.slab = kRingSlabs - slabs;
+        place.phase = 1;
+        return place;
+    }
     __device__ __forceinline__ void advance()
     {
         if (++lo == kLoSlabs) lo = 0;
@@ -59,6 +67,80 @@ struct slab_place {
         }
     }
 };
+
+/* ---- The copying warpgroup ---- */
+
+/* Tensor copies: the maps of both operands. */
+struct tensor_maps {
+    CUtensorMap a, b;
+};
+
+/* Copies all slabs of the block's tiles, by one thread. */
+template <int Down>
+static __device__ __forceinline__ void copy_boxes(const tensor_batch &batch,
+                                                  const tensor_maps &maps, wgmma_ring *ring)
+{
+    const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
+    const uint32_t of_i = shared_address(ring->i), of_j = shared_address(ring->j);
+    const uint32_t copied = shared_address(ring->copied),
+                   multiplied = shared_address(ring->multiplied);
+    auto copy = [](const CUtensorMap &map, bool along_k, int rows, uint32_t to, uint32_t barrier,
+                   int row, int k, int product) {
+        if (along_k) {
+            copy_box(to, &map, barrier, k, row, product);
+        } else {
+#pragma unroll
+            for (int r = 0; r < rows; r += kSquare)
+                copy_box(to + r * kRunBytes, &map, barrier, row + r, k, product);
+        }
+    };
+    slab_place place;
+#pragma unroll 1
+    for (int t = (int)blockIdx.x; t < batch.all; t += (int)gridDim.x) {
+        const int product = t / batch.of_product, within = t % batch.of_product;
+        const int i = within % batch.down * Down, j = within / batch.down * kWgmmaEdge;
+#pragma unroll 1
+        for (int slab = 0; slab < slabs; slab++) {
+            const uint32_t barrier = copied + 8 * place.slab;
+            barrier_wait(multiplied + 8 * place.slab, place.phase ^ 1);
+            barrier_expect(barrier, (Down + kWgmmaEdge) * kRunBytes);
+            copy(maps.a, batch.along_k_a, Down, of_i + place.slab * kHalfBytes, barrier, i,
+                 slab * kSquare, batch.places.step[DUO_A] != 0 ? product : 0);
+            copy(maps.b, batch.along_k_b, kWgmmaEdge, of_j + place.slab * kHalfBytes, barrier, j,
+                 slab * kSquare, batch.places.step[DUO_B] != 0 ? product : 0);
+            place.advance();
+        }
+    }
+}
+
+/* The same by all threads: a warp copies a square of each operand. */
+template <int Down>
+static __device__ __forceinline__ void copy_squares(const tensor_batch &batch, wgmma_ring *ring)
+{
+    const int lane = threadIdx.x % 32, warp = threadIdx.x % kWarpgroup / 32;
+    const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare), first = warp * kSquare;
+    const uint32_t of_i = shared_address(ring->i) + warp * kSquareBytes,
+                   of_j = shared_address(ring->j) + warp * kSquareBytes;
+    const uint32_t copied = shared_address(ring->copied),
+                   multiplied = shared_address(ring->multiplied);
+    slab_place place;
+#pragma unroll 1
+    for (int t = (int)blockIdx.x; t < batch.all; t += (int)gridDim.x) {
+        square_copies<kSquare, true> a, b;
+        const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, t);
+        a.begin(tile.a(batch), first + tile.i, 0, lane);
+        b.begin(tile.b(batch), first + tile.j, 0, lane);
+#pragma unroll 1
+        for (int slab = 0; slab < slabs; slab++) {
+            barrier_wait(multiplied + 8 * place.slab, place.phase ^ 1);
+            if (first < Down) a.copy(of_i + place.slab * kHalfBytes, 1);
+            b.copy(of_j + place.slab * kHalfBytes, 1);
+            barrier_arrive_after_copies(copied + 8 * place.slab);
+            place.advance();
+        }
+    }
+    copies_wait();
+}
 
 /* ---- The splitting warpgroup ---- */
 
@@ -100,7 +182,7 @@ static __device__ __forceinline__ void split_along_rows(uint32_t square, uint32_
         for (int q = 0; q < 4; q++)
             asm volatile("ld.shared.f32 %0, [%1];"
                          : "=f"(x[i][q])
-                         : "r"(square + (uint32_t)(lane ^ turn_of(false, q) * 4) * 4 +
+                         : "r"(square + (uint32_t)(lane ^ turn_of<true>(false, i * 4 + q) * 4) * 4 +
                                (i * 4 + q) * kRunBytes)
                          : "memory");
     __syncwarp(); /* all lanes have read */
@@ -116,52 +198,25 @@ static __device__ __forceinline__ void split_along_rows(uint32_t square, uint32_
     }
 }
 
-/* All slabs of the block's tiles. A barrier of `full` says that a slab is split, one of `empty`
- * that it was multiplied. */
+/* All slabs of the block's tiles. */
+template <int Down>
 static __device__ __forceinline__ void split_tiles(const tensor_batch &batch, wgmma_ring *ring)
 {
-    const int lane = threadIdx.x % 32, first = threadIdx.x / 32 * kSquare; /* row in the tile */
-    const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
-    const uint32_t square = threadIdx.x / 32 * kSquareBytes;
-    const uint32_t of_i = shared_address(ring->i) + square, lo = shared_address(ring->lo) + square,
-                   of_j = shared_address(ring->j) + square;
-    const uint32_t full = shared_address(ring->full), empty = shared_address(ring->empty);
-
-    square_copies a, b; /* of the tile that is copied */
-    int copied = (int)blockIdx.x;
-    slab_place to;
-    auto begin = [&] {
-        if (copied >= batch.all) return;
-        const tensor_tile tile = tensor_tile::of<kWgmmaEdge>(batch, copied);
-        a.begin(tile.a(batch), first + tile.i, 0, lane);
-        b.begin(tile.b(batch), first + tile.j, 0, lane);
-    };
-    auto copy_next = [&] {
-        if (copied < batch.all) {
-            a.copy(of_i + to.slab * kHalfBytes, 1);
-            b.copy(of_j + to.slab * kHalfBytes, 1);
-            if (a.k <= 0) {
-                copied += (int)gridDim.x;
-                begin();
-            }
-        }
-        to.advance();
-        copies_commit();
-    };
-    begin();
-#pragma unroll 1
-    for (int s = 0; s < kAhead; s++) copy_next();
-    slab_place place;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x % kWarpgroup / 32;
+    const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare), first = warp * kSquare;
+    const uint32_t of_i = shared_address(ring->i) + warp * kSquareBytes,
+                   lo = shared_address(ring->lo) + warp * kSquareBytes;
+    const uint32_t copied = shared_address(ring->copied), split = shared_address(ring->split),
+                   multiplied = shared_address(ring->multiplied);
+    slab_place place, before = slab_place::before(kLoSlabs);
 #pragma unroll 1
     for (int t = (int)blockIdx.x; t < batch.all; t += (int)gridDim.x) {
-        const bool inside = t % batch.of_product % batch.down * kWgmmaEdge + first < batch.p.m;
+        const int rows = (int)batch.p.m - t % batch.of_product % batch.down * Down;
+        const bool inside = first < Down && first < rows;
 #pragma unroll 1
         for (int slab = 0; slab < slabs; slab++) {
-            /* The slab kLoSlabs before this one was multiplied: its lo, and the place of the slab
-             * that is copied next, are free. */
-            barrier_wait(empty + 8 * to.slab, to.phase ^ 1);
-            copies_wait<kAhead - 1>();
-            __syncwarp();
+            barrier_wait(multiplied + 8 * before.slab, before.phase); /* its lo has room */
+            barrier_wait(copied + 8 * place.slab, place.phase);
             if (inside) {
                 const uint32_t at = of_i + place.slab * kHalfBytes;
                 const uint32_t to_lo = lo + place.lo * kHalfBytes;
@@ -171,18 +226,18 @@ static __device__ __forceinline__ void split_tiles(const tensor_batch &batch, wg
                     split_along_rows(at, to_lo, lane);
             }
             writes_before_products();
-            if (elect_one()) barrier_arrive(full + 8 * place.slab);
+            if (elect_one()) barrier_arrive(split + 8 * place.slab);
             place.advance();
-            copy_next();
+            before.advance();
         }
     }
-    copies_wait();
 }
 
 /* ---- The multiplying warpgroups ---- */
 
-constexpr int kWgmmaSums = kWgmmaEdge / 2; /* of a thread, of 64 x 128 */
-constexpr int kCorner = 16;                /* of C, stored at once by a warp */
+/* Of a thread, of 64 columns. */
+template <int Down>
+using wgmma_sums = float[Down / 2];
 
 /* Is it so for any thread of the warpgroup? */
 static __device__ __forceinline__ bool any_of_warpgroup(int multiplier, bool mine)
@@ -207,16 +262,17 @@ static __device__ __forceinline__ bool any_of_warpgroup(int multiplier, bool min
 }
 
 /* Is any of a thread's elements that are inside a NaN? */
-static __device__ __forceinline__ bool any_nan(const float (&sum)[kWgmmaSums], int rows_left,
+template <int Sums>
+static __device__ __forceinline__ bool any_nan(const float (&sum)[Sums], int rows_left,
                                                int columns_left)
 {
     float all = 0.0f; /* NaN: an element is a NaN or Inf, perhaps outside */
     bool nan = false;
 #pragma unroll
-    for (int r = 0; r < kWgmmaSums; r++) all = fmaf(sum[r], 0.0f, all);
+    for (int r = 0; r < Sums; r++) all = fmaf(sum[r], 0.0f, all);
     if (!isnan(all)) return false;
 #pragma unroll
-    for (int r = 0; r < kWgmmaSums; r++) {
+    for (int r = 0; r < Sums; r++) {
         const int i = r / 4 * 8 + threadIdx.x % 4 * 2 + r % 2;
         const int j = threadIdx.x % 32 / 4 + r / 2 % 2 * 8;
         nan |= i < rows_left && j < columns_left && isnan(sum[r]);
@@ -224,30 +280,94 @@ static __device__ __forceinline__ bool any_nan(const float (&sum)[kWgmmaSums], i
     return nan;
 }
 
-/* A warp's 16 columns j and 128 rows i. */
-static __device__ __forceinline__ void
-store_sums(const sgemm_problem &p, const float (&sum)[kWgmmaSums], int first_i, int first_j)
-{
-    const bool aligned = columns_aligned(p.c, p.ldc);
-    const unit one = {1.0f, 1.0f};
-    tensor_problem to = {};
-    to.c = p.c;
-    to.m = p.m;
-    to.n = p.n;
-    to.ldc = p.ldc;
-    to.alpha = p.alpha;
-    to.beta = p.beta;
-    if (first_j >= p.n) return;
-#pragma unroll
-    for (int x = 0; x < kWgmmaEdge / kCorner; x++) {
-        const int i = first_i + x * kCorner;
-        if (i >= p.m) break;
-        if (aligned || p.beta != 0.0f)
-            store_square<false>(to, &sum[x * 8], one, i, first_j, true, aligned);
-        else
-            store_unaligned(to, &sum[x * 8], one, i, first_j, true);
+/* Stores a warp's sums, of 16 columns j and Down rows i. A thread has pairs, neighbours in i; it
+ * reads many elements before it writes the first: reads behind a write wait. */
+template <int Down>
+struct warp_store {
+    static constexpr int kOctets = Down / 8;    /* of a column */
+    static constexpr int kAtOnce = kOctets / 2; /* pairs */
+
+    float *c; /* of the tile's first column and the warp's first row */
+    int64_t ldc;
+    float alpha, beta;
+    int rows, columns; /* inside */
+
+    template <bool Reads>
+    __device__ __forceinline__ float blended(float sum, float old) const
+    {
+        return Reads ? fmaf(alpha, sum, beta * old) : alpha * sum;
     }
-}
+    /* If every pair is on 8 bytes. */
+    template <bool Reads>
+    __device__ __forceinline__ void pairs(const wgmma_sums<Down> &sum) const
+    {
+        const int lane = threadIdx.x % 32, i = lane % 4 * 2;
+#pragma unroll
+        for (int g = 0; g < 2 * kOctets; g += kAtOnce) {
+            float2 old[kAtOnce] = {};
+            const int x = g % kOctets * 8, half = g / kOctets;
+            const int j = half * 8 + lane / 4, left = j < columns ? rows - i - x : 0;
+            float *const at = c + (i + x + j * ldc);
+#pragma unroll
+            for (int y = 0; Reads && y < kAtOnce; y++) {
+                if (left > y * 8 + 1)
+                    old[y] = *reinterpret_cast<const float2 *>(at + y * 8);
+                else if (left > y * 8)
+                    old[y].x = at[y * 8];
+            }
+#pragma unroll
+            for (int y = 0; y < kAtOnce; y++) {
+                const float *const two = sum + (g % kOctets + y) * 4 + half * 2;
+                const float2 made = make_float2(blended<Reads>(two[0], Reads ? old[y].x : 0.0f),
+                                                blended<Reads>(two[1], Reads ? old[y].y : 0.0f));
+                if (left > y * 8 + 1)
+                    *reinterpret_cast<float2 *>(at + y * 8) = made;
+                else if (left > y * 8)
+                    at[y * 8] = made.x;
+            }
+        }
+    }
+    /* Lanes of two neighbouring columns exchange an element each, so that eight lanes store eight
+     * neighbours of one column, and then of the other. */
+    template <bool Reads>
+    __device__ __forceinline__ void elements(const wgmma_sums<Down> &sum) const
+    {
+        const int lane = threadIdx.x % 32, odd = lane / 4 & 1, i = lane % 4 * 2 + odd;
+#pragma unroll
+        for (int g = 0; g < 2 * kOctets; g += kAtOnce) {
+            float old[kAtOnce][2] = {};
+            const int x = g % kOctets * 8, half = g / kOctets, j = half * 8 + lane / 8 * 2;
+            const int left = rows - i - x;
+            float *const at = c + (i + x + j * ldc), *const next = at + ldc;
+#pragma unroll
+            for (int y = 0; Reads && y < kAtOnce; y++) {
+                if (left > y * 8 && j < columns) old[y][0] = at[y * 8];
+                if (left > y * 8 && j + 1 < columns) old[y][1] = next[y * 8];
+            }
+#pragma unroll
+            for (int y = 0; y < kAtOnce; y++) {
+                const float *const two = sum + (g % kOctets + y) * 4 + half * 2;
+                const float got = __shfl_xor_sync(~0u, odd ? two[0] : two[1], 4);
+                const float first = blended<Reads>(odd ? got : two[0], Reads ? old[y][0] : 0.0f),
+                            second = blended<Reads>(odd ? two[1] : got, Reads ? old[y][1] : 0.0f);
+                if (left > y * 8 && j < columns) at[y * 8] = first;
+                if (left > y * 8 && j + 1 < columns) next[y * 8] = second;
+            }
+        }
+    }
+    __device__ __forceinline__ void all(const wgmma_sums<Down> &sum) const
+    {
+        const bool in_pairs = (reinterpret_cast<uintptr_t>(c) | ldc * sizeof(float)) % 8 == 0;
+        if (in_pairs && beta == 0.0f)
+            pairs<false>(sum);
+        else if (in_pairs)
+            pairs<true>(sum);
+        else if (beta == 0.0f)
+            elements<false>(sum);
+        else
+            elements<true>(sum);
+    }
+};
 
 constexpr int kSteps = kSquare / 8; /* of k, of a slab */
 
@@ -258,19 +378,19 @@ struct slab_rows {
     {
         if (along_k)
 #pragma unroll
-            for (int step = 0; step < kSteps; step++) load_rows(x[step], at, true, step);
+            for (int step = 0; step < kSteps; step++) load_rows<true>(x[step], at, true, step);
         else
 #pragma unroll
-            for (int step = 0; step < kSteps; step++) load_rows(x[step], at, false, step);
+            for (int step = 0; step < kSteps; step++) load_rows<true>(x[step], at, false, step);
     }
 };
 
 /* Begins a slab's products of a warpgroup's 64 columns j and of all rows i. hi and lo must be kept
  * until they are done. */
-static __device__ __forceinline__ void begin_products(float (&chain)[kWgmmaSums],
-                                                      const slab_rows &rows, float (&hi)[kSteps][4],
-                                                      float (&lo)[kSteps][4], uint32_t hi_i,
-                                                      uint32_t lo_i)
+template <int Sums>
+static __device__ __forceinline__ void
+begin_products(float (&chain)[Sums], const slab_rows &rows, float (&hi)[kSteps][4],
+               float (&lo)[kSteps][4], uint32_t hi_i, uint32_t lo_i)
 {
 #pragma unroll
     for (int step = 0; step < kSteps; step++)
@@ -293,37 +413,44 @@ static __device__ __forceinline__ void begin_products(float (&chain)[kWgmmaSums]
     products_commit();
 }
 
+template <int Down>
 static __device__ __forceinline__ void multiply_tiles(const tensor_batch &batch, wgmma_ring *ring,
                                                       int multiplier)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x % kWarpgroup / 32;
     const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
-    const uint32_t full = shared_address(ring->full), empty = shared_address(ring->empty);
+    const uint32_t copied = shared_address(ring->copied), split = shared_address(ring->split),
+                   multiplied = shared_address(ring->multiplied);
     const uint32_t of_i = shared_address(ring->i), lo_i = shared_address(ring->lo);
     const int row = multiplier * 64; /* j in the tile */
     const uint32_t of_j = shared_address(ring->j) + (row + warp * 16) / kSquare * kSquareBytes +
-                          lane_of_rows(batch.along_k_b, warp % 2 * 16, lane);
+                          lane_of_rows<true>(batch.along_k_b, warp % 2 * 16, lane);
     slab_place place;
+    auto wait = [&] {
+        barrier_wait(copied + 8 * place.slab, place.phase);
+        barrier_wait(split + 8 * place.slab, place.phase);
+    };
 #pragma unroll 1
     for (int t = (int)blockIdx.x; t < batch.all; t += (int)gridDim.x) {
         if (t % batch.of_product / batch.down * kWgmmaEdge + row >= batch.p.n) {
 #pragma unroll 1
             for (int slab = 0; slab < slabs; slab++) { /* all of the warpgroup is outside */
-                barrier_wait(full + 8 * place.slab, place.phase);
-                if (elect_one()) barrier_arrive(empty + 8 * place.slab);
+                barrier_wait(split + 8 * place.slab, place.phase);
+                if (elect_one()) barrier_arrive(multiplied + 8 * place.slab);
                 place.advance();
             }
             continue;
         }
         if (batch.p.beta != 0.0f) { /* C begins its way to the L2 cache */
-            const tensor_tile tile = tensor_tile::of<kWgmmaEdge>(batch, t);
-            prefetch_tile<kWgmmaEdge, 64, kWarpgroup>(
-                tile.p.c + tile.i + (tile.j + row) * tile.p.ldc, tile.p.ldc, tile.p.m - tile.i,
-                tile.p.n - tile.j - row, threadIdx.x % kWarpgroup);
+            const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, t);
+            prefetch_tile<Down, 64, kWarpgroup>(tile.p.c + tile.i + (tile.j + row) * tile.p.ldc,
+                                                tile.p.ldc, tile.p.m - tile.i,
+                                                tile.p.n - tile.j - row, threadIdx.x % kWarpgroup);
         }
-        float sum[kWgmmaSums] = {}, chain[kWgmmaSums], hi[kSteps][4], lo[kSteps][4];
+        wgmma_sums<Down> sum = {}, chain;
+        float hi[kSteps][4], lo[kSteps][4];
         slab_rows rows; /* of the next slab */
-        barrier_wait(full + 8 * place.slab, place.phase);
+        wait();
         rows.load(of_j + place.slab * kHalfBytes, batch.along_k_b);
 #pragma unroll 1
         for (int slab = 1;; slab++) {
@@ -332,36 +459,49 @@ static __device__ __forceinline__ void multiply_tiles(const tensor_batch &batch,
             begin_products(chain, rows, hi, lo, of_i + at * kHalfBytes, lo_i + at_lo * kHalfBytes);
             place.advance();
             if (slab < slabs) {
-                barrier_wait(full + 8 * place.slab, place.phase);
+                wait();
                 rows.load(of_j + place.slab * kHalfBytes, batch.along_k_b);
             }
             products_wait<0>(chain);
 #pragma unroll
-            for (int r = 0; r < kWgmmaSums; r++) sum[r] += chain[r];
-            if (elect_one()) barrier_arrive(empty + 8 * at);
+            for (int r = 0; r < Down / 2; r++) sum[r] += chain[r];
+            if (elect_one()) barrier_arrive(multiplied + 8 * at);
             if (slab == slabs) break;
         }
-        const tensor_tile tile = tensor_tile::of<kWgmmaEdge>(batch, t);
+        const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, t);
         const int first_j = tile.j + row + warp * 16;
         if (any_of_warpgroup(multiplier,
                              any_nan(sum, (int)tile.p.m - tile.i, (int)tile.p.n - first_j))) {
+            sgemm_problem p = tile.p;
+            if (tile.i + Down < p.m) p.m = tile.i + Down;
 #pragma unroll 1
-            for (int half = 0; half < kWgmmaEdge; half += doubtful_tile::kEdge)
-                if (tile.i + half < tile.p.m)
+            for (int part = 0; part < Down; part += doubtful_tile::kEdge)
+                if (tile.i + part < p.m)
                     multiply_tile<doubtful_tile, false>(
-                        tile.p, tile.i + half, tile.j + row, batch.kind_a(), batch.kind_b(),
+                        p, tile.i + part, tile.j + row, batch.kind_a(), batch.kind_b(),
                         ring->doubtful[multiplier], threadIdx.x % kWarpgroup,
                         [=] { sync_warpgroup(multiplier); });
             continue;
         }
-        store_sums(tile.p, sum, tile.i, first_j);
+        const warp_store<Down> store = {tile.p.c + (tile.i + first_j * tile.p.ldc),
+                                        tile.p.ldc,
+                                        tile.p.alpha,
+                                        tile.p.beta,
+                                        (int)tile.p.m - tile.i,
+                                        (int)tile.p.n - first_j};
+        store.all(sum);
     }
 }
 
 /* ---- The kernel ---- */
 
-static __global__ void __launch_bounds__(kWgmmaThreads, 1)
-    sgemm_wgmma_tiles(const __grid_constant__ tensor_batch batch)
+constexpr int kBatchThreads = 2 * kWarpgroup + kMultiplyingThreads;
+
+/* Of Down x 128 elements. Bulk: by tensor copies; `maps` has their maps. */
+template <int Down, bool Bulk>
+static __global__ void __launch_bounds__(kBatchThreads, 1)
+    sgemm_wgmma_tiles(const __grid_constant__ tensor_batch batch,
+                      const __grid_constant__ tensor_maps maps)
 {
 #if DUO_HAS_WGMMA
     extern __shared__ uint8_t raw[];
@@ -370,20 +510,27 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
     const int warpgroup = __shfl_sync(~0u, (int)threadIdx.x / kWarpgroup, 0);
     if (threadIdx.x == 0) {
         for (int s = 0; s < kRingSlabs; s++) {
-            barrier_init(shared_address(&ring->full[s]), kSplitters);
-            barrier_init(shared_address(&ring->empty[s]), kMultiplyingThreads / 32);
+            barrier_init(shared_address(&ring->copied[s]), Bulk ? 1 : kWarpgroup);
+            barrier_init(shared_address(&ring->split[s]), kSplitters);
+            barrier_init(shared_address(&ring->multiplied[s]), kMultiplyingThreads / 32);
         }
         barrier_init_done();
     }
     __syncthreads();
     wait_for_kernels_ahead();
     if (warpgroup == 0) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 88;");
-        split_tiles(batch, ring);
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        if (!Bulk)
+            copy_squares<Down>(batch, ring);
+        else if (threadIdx.x == 0)
+            copy_boxes<Down>(batch, maps, ring);
         let_next_kernel_start();
+    } else if (warpgroup == 1) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
+        split_tiles<Down>(batch, ring);
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
-        multiply_tiles(batch, ring, warpgroup - 1);
+        multiply_tiles<Down>(batch, ring, warpgroup - 2);
     }
 #endif
 }

@@ -72,6 +72,14 @@ static __device__ __forceinline__ void copies_wait()
 #endif
 }
 
+/* The barrier counts this thread when its copies are there. */
+static __device__ __forceinline__ void barrier_arrive_after_copies(uint32_t barrier)
+{
+#if DUO_HAS_AMPERE
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+#endif
+}
+
 /* ---- Matrices ---- */
 
 /* Four of 8 rows x 16 bytes; lane l gives the address of row l % 8 of matrix l / 8. */

@@ -13,28 +13,11 @@
 #include "gpu/split/patches.cuh"
 #include "gpu/split/planes.cuh"
 #include "gpu/split/wgmma/product.cuh"
+#include "gpu/split/wgmma/tensor_map.cuh"
 #include "gpu/split/wgmma/tile.cuh"
 #include "gpu/split/wgmma/tile_clocks.h"
 
 /* ---- The planes of an operand, described to the tensor copies ---- */
-
-/* A function of the driver; the library is not linked to the driver. */
-static cudaError_t encode_function(decltype(&cuTensorMapEncodeTiled) *function)
-{
-    void *address = nullptr;
-    cudaDriverEntryPointQueryResult result;
-#if CUDART_VERSION >= 12050
-    const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &address,
-                                                               12000, cudaEnableDefault, &result);
-#else
-    const cudaError_t error =
-        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &address, cudaEnableDefault, &result);
-#endif
-    if (error != cudaSuccess) return error;
-    if (result != cudaDriverEntryPointSuccess) return cudaErrorNotSupported;
-    memcpy(function, &address, sizeof address);
-    return cudaSuccess;
-}
 
 /* The planes of an operand, in boxes of kStageK x rows. In a box, rows beyond the operand's tiles
  * are zeros, even if the rows of another range follow in memory. */

@@ -91,11 +91,11 @@ static __device__ __forceinline__ void prefetch_map(const CUtensorMap *map)
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 static __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *map,
-                                                uint32_t barrier, int k, int row)
+                                                uint32_t barrier, int k, int row, int plane = 0)
 {
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to),
-                 "l"(map), "r"(barrier), "r"(k), "r"(row), "r"(0)
+                 "l"(map), "r"(barrier), "r"(k), "r"(row), "r"(plane)
                  : "memory");
 }
 
@@ -201,7 +201,23 @@ static __device__ __forceinline__ void product(float (&d)[64], uint64_t a, uint6
 }
 
 /* The same with TF32, the upper 19 bits of float32: 8 steps of k, a in registers. They must keep
- * their values until the product is done. */
+ * their values until the product is done. b has 96 or 128 rows. */
+static __device__ __forceinline__ void product_tf32(float (&d)[48], const float (&a)[4], uint64_t b,
+                                                    int add)
+{
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.ne.b32 p, %53, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n96k8.f32.tf32.tf32 "
+                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, "
+                 "%31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "
+                 "%46, %47}, {%48, %49, %50, %51}, %52, p, 1, 1;\n"
+                 "}\n"
+                 : DUO_D16(0), DUO_D16(16), DUO_D16(32)
+                 : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
+                   "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])), "l"(b), "r"(add));
+}
 static __device__ __forceinline__ void product_tf32(float (&d)[64], const float (&a)[4], uint64_t b,
                                                     int add)
 {
