@@ -74,6 +74,12 @@ static inline bool duo_batch_even(const duo_batch *batch, int i)
     return batch->pointer[i] == NULL || batch->list[i].even;
 }
 
+/* Do all products have the same matrix? */
+static inline bool duo_batch_shares(const duo_batch *batch, int i)
+{
+    return duo_batch_even(batch, i) && batch->stride[i] == 0;
+}
+
 /* Operand i of this product. */
 static inline float *duo_batch_address(const duo_batch *batch, const duo_call *call, int i,
                                        int64_t number)
@@ -96,6 +102,34 @@ static inline uintptr_t duo_batch_bits(const duo_batch *batch, const duo_call *c
 static inline int64_t duo_call_count(const duo_call *call)
 {
     return call->batch != NULL ? call->batch->count : 1;
+}
+
+/* Is operand i, of all products, in host memory without a device copy? Then it is sent and fetched
+ * part by part. */
+static inline bool duo_call_hosts(const duo_call *call, int i)
+{
+    const duo_batch *const batch = call->batch;
+    if (!duo_operand_touched(&call->operand[i])) return false;
+    if (batch == NULL) return duo_operand_lies_in_host(&call->operand[i]);
+    return batch->where[i] == DUO_BATCH_HOSTED ||
+           (batch->where[i] == DUO_BATCH_TOGETHER &&
+            duo_operand_lies_in_host(&batch->spans.operand[i]));
+}
+
+/* Is it pinned memory? The memory of a list is not known. */
+static inline bool duo_call_pinned(const duo_call *call, int i)
+{
+    const duo_batch *const batch = call->batch;
+    if (batch == NULL) return call->operand[i].residence == DUO_AT_PINNED;
+    return batch->where[i] == DUO_BATCH_TOGETHER &&
+           batch->spans.operand[i].residence == DUO_AT_PINNED;
+}
+
+/* Bytes of operand i, of all products. */
+static inline double duo_call_bytes(const duo_call *call, int i)
+{
+    const bool once = call->batch == NULL || duo_batch_shares(call->batch, i);
+    return duo_operand_bytes(&call->operand[i]) * (once ? 1.0 : (double)call->batch->count);
 }
 
 /* The call that is placed: for a batch, the call of its operands' spans. */

@@ -10,6 +10,7 @@
 
 #include "data/plan_clock.h"
 #include "data/plan_make.h"
+#include "data/plan_steps.h"
 #include "support/data.h"
 #include "support/harness.h"
 

@@ -8,6 +8,7 @@
 #include "bench/tool/text.h"
 #include "data/plan_clock.h"
 #include "data/plan_make.h"
+#include "data/plan_steps.h"
 
 bool duo_explain_plan_open(duo_explained_plan *e, const duo_call *call,
                            const duo_algorithm *algorithm, const duo_conditions *conditions,

@@ -203,7 +203,6 @@ static duo_status execute(duo_context *ctx, duo_call *call, duo_execution *whole
     e.choice = e.part ? e.own : ctx->last.choice;
     e.ran = -1;
     e.failed = DUO_OK;
-    e.done = 0;
     e.run_part = run_part;
     e.by = e.last_part = NULL;
     memset(e.held, 0, sizeof e.held);

@@ -15,7 +15,7 @@ typedef enum duo_route_id {
     DUO_ROUTE_STREAMED,   /* a product: operands are sent while it is multiplied */
     DUO_ROUTE_PIECES,     /* a reduction: vectors are sent in pieces */
     DUO_ROUTE_TEAM,       /* a batch: the team's threads take products in turn */
-    DUO_ROUTE_BATCH,      /* a batch: all products in one launch */
+    DUO_ROUTE_BATCH,      /* a batch: all products in one launch, or streamed in pieces */
     DUO_ROUTE_ONE_BY_ONE, /* a batch: each product is a call of its own */
     DUO_ROUTE_RECORDED,   /* becomes part of the graph that the program captures */
     DUO_ROUTES
@@ -55,7 +55,6 @@ struct duo_execution {
     /* `partly`: a route declined after it did a part of the call. The rest is computed by calls of
      * its own: for these the program is not asked, nothing is tried, and nothing is logged. */
     bool partly;
-    int64_t done; /* the first `done` products of a batch are done */
     duo_status (*run_part)(duo_execution *whole, duo_call *part);
     const duo_algorithm *by;        /* goes first for parts of this call; NULL: the cheapest */
     const duo_algorithm *last_part; /* did the last of them; NULL: there was none */
@@ -92,7 +91,16 @@ double duo_team_seconds(const duo_call *call, const duo_conditions *conditions,
 double duo_team_work(const duo_call *call, const duo_conditions *conditions,
                      const duo_algorithm *algorithm);
 
-/* ---- route_batch.c: one launch of all products ---- */
+/* ---- route_streamed.c ---- */
+
+/* Plans and runs a placed product or batch on the context's own device. DUO_DECLINED: it failed, or
+ * does not fit. If resources.plan `ran`, which is false before, its steps tell what is done. */
+duo_outcome duo_stream_alone(duo_execution *e, const duo_call *local,
+                             const duo_algorithm *algorithm);
+/* Was a product of this plan queued? Is a part of C final? */
+bool duo_stream_did(const duo_plan *plan, duo_step_kind kind);
+
+/* ---- route_batch.c: all products in one launch, or streamed ---- */
 
 bool duo_batch_takes(const duo_call *call, const duo_conditions *conditions,
                      const duo_algorithm *algorithm);
@@ -128,18 +136,5 @@ void duo_batch_wrote_list(duo_execution *e);
  * spans. */
 void duo_batch_use_copies(const duo_call *from, const duo_call *local, duo_call *call,
                           duo_batch *batch);
-
-/* ---- batch.c: a batch in host memory, for one launch ---- */
-
-/* Is operand i only in host memory? Then a launch gathers its matrices in the workspace. */
-bool duo_batch_gathered(const duo_call *call, int i);
-/* Has the device room for all gathered operands? */
-bool duo_batch_has_room(const duo_call *call, const duo_conditions *conditions);
-/* Seconds to send them, and to fetch C. */
-double duo_batch_gathered_seconds(const duo_call *call, const duo_conditions *conditions);
-/* Sends them, and has `call` and `batch` name the copies. DUO_ERR_MEMORY: there is no room. */
-duo_status duo_batch_gather(duo_execution *e, duo_call *call, duo_batch *batch);
-/* Fetches C from its place in `call`. Sets e->done, even if that fails. */
-duo_status duo_batch_fetch(duo_execution *e, const duo_call *call);
 
 #endif

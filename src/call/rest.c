@@ -3,7 +3,8 @@
  *
  * If C comes home, the rest is the tiles that have not arrived. A tile goes on where its last piece
  * ended, because beta has been applied to the arrived part. If C stays on the device, the rest is
- * the products that were not queued; the queued ones have changed C.
+ * the products that were not queued; the queued ones have changed C. A batch's products come, and
+ * are queued, in order.
  */
 #include "call/rest.h"
 
@@ -87,10 +88,34 @@ duo_status duo_rest_of_product(duo_execution *e)
     return status;
 }
 
+/* Elements of C, by products, that are final; or, if C is on the device, of the queued products. */
+static int64_t done_of_batch(const duo_plan *plan)
+{
+    int64_t done = 0;
+    for (int i = 0; i < plan->count; i++) {
+        const duo_step *const step = &plan->step[i];
+        if (step->kind == DUO_STEP_FETCH) done += step->done;
+        if (step->kind == DUO_STEP_MULTIPLY && !plan->of.fetched && step->done > 0)
+            done += step->products * step->m * step->n;
+    }
+    return done;
+}
+
 duo_status duo_rest_of_batch(duo_execution *e)
 {
+    const int64_t each = e->call->m * e->call->n, done = done_of_batch(&e->ctx->resources.plan);
+    int64_t first = done / each;
     duo_call part;
     duo_batch batch;
-    duo_call_products(e->call, e->done, e->call->batch->count - e->done, &part, &batch);
+    if (done % each > 0) {
+        const duo_step product = {.m = e->call->m, .n = e->call->n, .done = done % each};
+        duo_call_products(e->call, first, 1, &part, NULL);
+        const rest r = {e, &part};
+        const duo_status status = finish_tile(&r, &product);
+        if (status != DUO_OK) return status;
+        first++;
+    }
+    if (first == e->call->batch->count) return DUO_OK;
+    duo_call_products(e->call, first, e->call->batch->count - first, &part, &batch);
     return e->run_part(e, &part);
 }

@@ -1,21 +1,20 @@
-/* route_batch.c - a batch on the device, in one launch. Operands in host memory are sent before it,
- * and C is fetched after it, each as a whole (batch.c). */
+/* route_batch.c - a batch on the device: in one launch, or, with an operand in host memory,
+ * streamed. */
 #include <math.h>
 
 #include "call/execution.h"
 #include "choice/ratios.h"
 #include "choice/sgemm_gpu_costs.h"
+#include "choice/stream_cost.h"
 #include "choice/transfer_cost.h"
 #include "data/place.h"
-#include "data/stage.h"
-#include "data/transfer.h"
 #include "gpu/backend/devices.h"
 #include "gpu/batched/plan.h"
 
 static bool is_on_device(const duo_call *call, int i)
 {
     const duo_operand *const o = &call->batch->spans.operand[i];
-    return call->batch->where[i] == DUO_BATCH_SCATTERED || duo_batch_gathered(call, i) ||
+    return call->batch->where[i] == DUO_BATCH_SCATTERED || duo_call_hosts(call, i) ||
            o->on_device || duo_operand_kept(o);
 }
 
@@ -50,10 +49,7 @@ bool duo_batch_takes(const duo_call *call, const duo_conditions *conditions,
         return false;
     for (int i = 0; i < DUO_OPERANDS; i++)
         if (duo_operand_touched(&call->operand[i]) && !is_on_device(call, i)) return false;
-    /* C is fetched product by product. A larger product takes less as a call of its own: parts of C
-     * are then fetched while others are multiplied. */
-    return !duo_batch_gathered(call, DUO_C) ||
-           duo_operand_bytes(&call->operand[DUO_C]) <= DUO_LARGEST_STAGE;
+    return true;
 }
 
 /* One product with B and C of all products side by side; its operands are where the launch has
@@ -66,7 +62,7 @@ static duo_call side_by_side(const duo_call *call)
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &all.operand[i];
         const duo_operand *const span = &batch->spans.operand[i];
-        const bool there = batch->where[i] == DUO_BATCH_SCATTERED || duo_batch_gathered(call, i);
+        const bool there = batch->where[i] == DUO_BATCH_SCATTERED || duo_call_hosts(call, i);
         if (!duo_operand_touched(o)) continue;
         o->residence = there ? DUO_AT_DEVICE : span->residence;
         o->on_device = there || span->on_device;
@@ -117,10 +113,10 @@ double duo_batch_seconds(const duo_call *call, const duo_conditions *conditions,
                          const duo_algorithm *algorithm)
 {
     const duo_call all = side_by_side(call);
-    const double work = batch_work(call, &all, conditions, algorithm);
-    return work * duo_work_ratio(conditions, algorithm->id, work) +
-           duo_transfer_seconds(&all, DUO_SIDE_GPU, conditions) +
-           duo_batch_gathered_seconds(call, conditions);
+    const double profiled = batch_work(call, &all, conditions, algorithm);
+    const double work = profiled * duo_work_ratio(conditions, algorithm->id, profiled);
+    return duo_stream_batch_seconds(call, conditions, work) +
+           duo_transfer_seconds(&all, DUO_SIDE_GPU, conditions);
 }
 
 /* Replaces lists of pointers at equal distances by strides: these lists need not be sent. */
@@ -133,73 +129,70 @@ static void find_strides(duo_call *call, duo_batch *batch)
     }
 }
 
-/* Places the operands and queues the work. */
-static duo_outcome queue(duo_execution *e, const duo_algorithm *algorithm, duo_call *local,
-                         duo_call *call)
+static bool is_streamed(const duo_call *call)
 {
-    duo_resources *const res = &e->ctx->resources;
-    duo_batch batch;
-    if (duo_place_on_device(res, algorithm->id, duo_call_whole(e->call), local) != DUO_OK)
-        return DUO_DECLINED;
-    duo_batch_use_copies(e->call, local, call, &batch);
-    const duo_status gathered = duo_batch_gather(e, call, &batch);
-    if (gathered == DUO_ERR_MEMORY) return DUO_ERR_MEMORY;
-    if (gathered != DUO_OK || duo_batch_claim(e) != DUO_OK) return DUO_DECLINED;
-    find_strides(call, &batch);
+    bool any = false;
+    for (int i = 0; i < DUO_OPERANDS; i++) any |= duo_call_hosts(call, i);
+    return any;
+}
+
+static duo_outcome launch(duo_resources *res, const duo_algorithm *algorithm, const duo_call *call)
+{
     const duo_status status =
-        duo_backend_current()->launch_batch(res->queue, algorithm->id, call, &batch);
+        duo_backend_current()->launch_batch(res->queue, algorithm->id, call, call->batch);
     if (status == DUO_OK) return DUO_OK;
     (void)duo_resources_failed(res, status, "launch");
     return DUO_DECLINED;
 }
 
-/* Fetches C; or C stays on the device, and nobody has waited for it yet. */
-static duo_outcome end(duo_execution *e, const duo_call *call)
-{
-    if (!duo_batch_gathered(e->call, DUO_C)) {
-        e->ctx->resources.unwaited = true;
-        return DUO_OK;
-    }
-    const duo_status status = duo_batch_fetch(e, call);
-    e->partly = e->done > 0;
-    return e->done == e->call->batch->count ? (duo_outcome)status : DUO_DECLINED;
-}
-
-static duo_outcome launch(duo_execution *e, const duo_algorithm *algorithm)
+/* Places the operands and queues the work; if it is streamed, runs it. *queued: was a product
+ * queued? */
+static duo_outcome begin(duo_execution *e, const duo_algorithm *algorithm, duo_call *local,
+                         bool *queued)
 {
     duo_resources *const res = &e->ctx->resources;
-    const duo_call *const whole = duo_call_whole(e->call);
-    duo_call local, call;
-    duo_outcome outcome = queue(e, algorithm, &local, &call);
-    duo_place_queued(res, whole, &local, outcome == DUO_OK);
-    if (duo_batch_queued(e, outcome == DUO_OK) != DUO_OK)
-        (void)duo_queue_finish(res->queue); /* as claim_again does in data/place.c */
-    if (outcome == DUO_OK) outcome = end(e, &call);
-    duo_place_end(res, whole, &local);
+    duo_call call;
+    duo_batch batch;
+    *queued = res->plan.ran = false;
+    if (duo_place_on_device(res, algorithm->id, duo_call_whole(e->call), local) != DUO_OK)
+        return DUO_DECLINED;
+    if (duo_batch_claim(e) != DUO_OK) return DUO_DECLINED;
+    duo_batch_use_copies(e->call, local, &call, &batch);
+    find_strides(&call, &batch);
+    call.number = batch.spans.number;
+    const bool streamed = is_streamed(e->call);
+    const duo_outcome outcome =
+        streamed ? duo_stream_alone(e, &call, algorithm) : launch(res, algorithm, &call);
+    *queued = streamed ? duo_stream_did(&res->plan, DUO_STEP_MULTIPLY) : outcome == DUO_OK;
     return outcome;
 }
 
-/* Runs the batch in two halves: the device has no room for all that would be sent. */
-static duo_outcome in_halves(duo_execution *e)
+/* Tells who holds copies of C that it was written. Also for products that came before a failure. */
+static duo_status wrote_home(duo_execution *e)
 {
-    const int64_t count = e->call->batch->count, half = count / 2;
-    for (int64_t first = 0; first < count; first = first == 0 ? half : count) {
-        duo_call part;
-        duo_batch batch;
-        duo_call_products(e->call, first, first == 0 ? half : count - half, &part, &batch);
-        const duo_status status = e->run_part(e, &part);
-        if (status != DUO_OK) return status;
-    }
-    return DUO_OK;
+    duo_batch_wrote_list(e);
+    if (e->call->batch->where[DUO_C] == DUO_BATCH_HOSTED) return DUO_OK;
+    return duo_place_wrote_host(&e->ctx->resources, &e->call->batch->spans.operand[DUO_C]);
 }
 
 duo_outcome duo_run_batch(duo_execution *e, duo_choice *choice)
 {
     duo_resources *const res = &e->ctx->resources;
-    if (!duo_batch_has_room(e->call, &e->conditions)) return in_halves(e);
+    const duo_call *const whole = duo_call_whole(e->call);
+    const bool home = duo_call_hosts(e->call, DUO_C);
+    duo_call local;
+    bool queued;
     res->on_gpu = true;
-    const duo_outcome outcome = launch(e, choice->algorithm);
+    duo_outcome outcome = begin(e, choice->algorithm, &local, &queued);
+    const bool came = home && duo_stream_did(&res->plan, DUO_STEP_FETCH);
+    e->partly = outcome != DUO_OK && (home ? came : queued);
+    duo_place_queued(res, whole, &local, queued);
+    if (duo_batch_queued(e, queued) != DUO_OK)
+        (void)duo_queue_finish(res->queue); /* as claim_again does in data/place.c */
+    res->unwaited |= queued && !home;
+    const duo_status told = came ? wrote_home(e) : DUO_OK;
+    if (outcome == DUO_OK) outcome = told;
+    duo_place_end(res, whole, &local);
     res->on_gpu = false;
-    (void)duo_upload_consumed(res); /* if this fails, the wait for the data will fail too */
-    return outcome == DUO_ERR_MEMORY ? in_halves(e) : outcome;
+    return outcome;
 }

@@ -8,6 +8,7 @@
 #include "data/lanes.h"
 #include "data/place.h"
 #include "data/plan_make.h"
+#include "data/plan_steps.h"
 #include "data/remembered.h"
 #include "data/stream.h"
 #include "data/stream_parts.h"
@@ -20,7 +21,7 @@ static void packed_bytes(const duo_call *local, duo_algorithm_id id, double byte
     for (int i = DUO_A; i <= DUO_B; i++) {
         const duo_operand *const o = &local->operand[i];
         bytes[i] = 0.0;
-        if (!o->read || o->packed != NULL) continue;
+        if (!o->read || o->packed != NULL || local->batch != NULL) continue;
         bytes[i] = (double)duo_backend_current()->packed_bytes(id, local, i) /
                    ((double)o->rows * (double)o->columns);
     }
@@ -89,16 +90,16 @@ static bool plan(duo_resources *res, const duo_plan_problem *of)
     return false;
 }
 
-/* Was a product of this plan queued? Is a part of C final? */
-static bool any_done(const duo_plan *plan, duo_step_kind kind)
+bool duo_stream_did(const duo_plan *plan, duo_step_kind kind)
 {
+    if (!plan->ran) return false;
     for (int i = 0; i < plan->count; i++)
         if (plan->step[i].kind == kind && plan->step[i].done > 0) return true;
     return false;
 }
 
-/* If less memory is free than the cap says, plans for less are tried. DUO_ERR_MEMORY: these devices
- * cannot do it, and nothing was done. */
+/* If less memory is free than the cap says, plans for half as much are tried. DUO_ERR_MEMORY: these
+ * devices cannot do it, and nothing was done. */
 static duo_outcome run_on(duo_resources *res, const duo_call *local, const duo_algorithm *algorithm,
                           const duo_conditions *conditions, const int *device, int devices)
 {
@@ -111,12 +112,13 @@ static duo_outcome run_on(duo_resources *res, const duo_call *local, const duo_a
     duo_conditions now = *conditions;
     now.linked = !res->unlinked; /* known since the lanes were opened */
     double memory = memory_for(res, device, devices);
-    for (int i = 0; i < TRIES; i++, memory /= 2.0) {
+    for (int i = 0; i < TRIES; i++) {
         const duo_plan_problem of =
             duo_stream_problem(&model, local, algorithm, &now, devices, memory, packed);
         if (!plan(res, &of)) break;
         const duo_outcome outcome = duo_stream_run(res, algorithm->id, local);
         if (outcome != DUO_ERR_MEMORY) return outcome;
+        memory = fmin(memory, duo_plan_bytes(&res->plan)) / 2.0;
         res->plan.count = 0;
         res->plan.ran = false;
     }
@@ -136,6 +138,15 @@ static duo_outcome plan_and_run(duo_resources *res, const duo_call *call, const 
     return outcome == DUO_ERR_MEMORY ? DUO_DECLINED : outcome;
 }
 
+duo_outcome duo_stream_alone(duo_execution *e, const duo_call *local,
+                             const duo_algorithm *algorithm)
+{
+    duo_resources *const res = &e->ctx->resources;
+    const duo_outcome outcome =
+        run_on(res, local, algorithm, &e->conditions, &res->queue_device, 1);
+    return outcome == DUO_ERR_MEMORY ? DUO_DECLINED : outcome;
+}
+
 static duo_outcome run(duo_execution *e, duo_call *local, const duo_algorithm *algorithm)
 {
     duo_resources *const res = &e->ctx->resources;
@@ -149,8 +160,8 @@ static duo_outcome run(duo_execution *e, duo_call *local, const duo_algorithm *a
     if (!e->part) duo_remembered_begin(res, call, local);
     const duo_outcome outcome = plan_and_run(res, call, local, algorithm, &e->conditions);
     duo_remembered_end(local, outcome == DUO_OK && duo_stream_fills(&res->plan));
-    const bool products = res->plan.ran && any_done(&res->plan, DUO_STEP_MULTIPLY);
-    const bool tiles = res->plan.ran && any_done(&res->plan, DUO_STEP_FETCH);
+    const bool products = duo_stream_did(&res->plan, DUO_STEP_MULTIPLY);
+    const bool tiles = duo_stream_did(&res->plan, DUO_STEP_FETCH);
     duo_place_queued(res, call, local, products);
     const bool home = duo_operand_lies_in_host(&call->operand[DUO_C]);
     e->partly = outcome != DUO_OK && (home ? tiles : products);

@@ -6,6 +6,7 @@
 
 #include "choice/ratios.h"
 #include "choice/transfer_cost.h"
+#include "data/runs.h"
 #include "gpu/split/schemes.h"
 
 /* The rate of both ways at once, relative to one way: 90 to 101 GB/s to 55 on an H100 (PCIe 5 x16),
@@ -43,6 +44,7 @@ static double multiply_seconds(const duo_plan_problem *of, int64_t m, int64_t n,
     const duo_stream_model *const model = of->model;
     duo_call call = model->call;
     int threads;
+    call.batch = NULL;
     duo_call_set_sizes(&call, m, n, k);
     for (int i = DUO_A; i <= DUO_B; i++)
         if (of->packed_bytes[i] > 0.0) call.operand[i].prepared = true;
@@ -74,10 +76,27 @@ static void set_shares(const duo_conditions *conditions, int devices,
 
 /* Does the device reach the operand itself, without stages? Not a C that the call also reads: if
  * the device failed while writing it, the written part would be unknown. */
-static bool direct(const duo_call *call, int i)
+static bool direct(const duo_call *call, int i, bool pinned)
 {
-    const duo_operand *const o = &call->operand[i];
-    return o->residence == DUO_AT_PINNED && !(i == DUO_C && o->read);
+    return pinned && !(i == DUO_C && call->operand[i].read);
+}
+
+/* The matrices of a batch, in host memory. */
+static duo_runs runs_of(const duo_call *call, int i)
+{
+    return duo_runs_of_products(call, i, 0, call->batch->count);
+}
+
+/* Makes the problem one of a batch. Its matrices are not cut. */
+static void set_batch(duo_plan_problem *of, const duo_call *call)
+{
+    of->products = call->batch->count;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_runs runs = runs_of(call, i);
+        of->pitch[i] = 0;
+        of->pinned[i] = of->pinned[i] && duo_runs_direct(&runs);
+        if (i != DUO_C) of->shared[i] = duo_batch_shares(call->batch, i);
+    }
 }
 
 duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *call,
@@ -98,15 +117,16 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
     of.algorithm = algorithm->id;
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
-        const bool host = duo_operand_touched(o) && duo_operand_lies_in_host(o);
+        const bool host = duo_call_hosts(call, i);
         of.sent[i] = host && o->read;
-        of.pinned[i] = host && direct(call, i);
+        of.pinned[i] = host && direct(call, i, duo_call_pinned(call, i));
         if (i != DUO_C && o->read) of.packed_bytes[i] = packed_bytes[i];
         if (i == DUO_C) of.fetched = host;
     }
     of.pitch[DUO_A] = call->transa ? 0 : call->operand[DUO_A].ld;
     of.pitch[DUO_B] = call->transb ? call->operand[DUO_B].ld : 0;
     of.pitch[DUO_C] = call->operand[DUO_C].ld;
+    if (call->batch != NULL) set_batch(&of, call);
     /* A slab is scaled and rounded when it is added to C: in float64 that would round too early,
      * and the order of DUO_MATH_IEEE scales the sum over all of k. */
     of.k_whole = wide || conditions->math == DUO_MATH_IEEE;
@@ -186,7 +206,7 @@ static traffic traffic_of(const duo_call *call, const duo_conditions *conditions
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
         if (!duo_operand_touched(o) || !duo_operand_lies_in_host(o)) continue;
-        const bool pinned = direct(call, i);
+        const bool pinned = direct(call, i, o->residence == DUO_AT_PINNED);
         const double bytes = duo_operand_bytes(o);
         const bool shared = i == DUO_A && devices > 1; /* every device needs all of it */
         const double up = pinned ? links * p->upload_pinned : p->upload_pageable;
@@ -278,4 +298,44 @@ double duo_stream_seconds(const duo_call *call, const duo_conditions *conditions
     }
     if (devices != NULL) *devices = best;
     return least;
+}
+
+/* ---- Batches ---- */
+
+/* Seconds to move an operand of a batch over the link, one way, while the team packs it. */
+static double link_seconds(const duo_call *call, const duo_conditions *conditions, int i,
+                           bool to_device, bool *pageable)
+{
+    /* A thread takes at least this long for a run: 2.7 to 5.9 ns for runs of up to 4 floats in
+     * lists of 100 000 (a Xeon). */
+    const double run_seconds = 4e-9;
+    const duo_runs runs = runs_of(call, i);
+    const bool staged = !direct(call, i, duo_call_pinned(call, i)) || !duo_runs_direct(&runs);
+    const double packing = staged ? run_seconds * (double)runs.columns / conditions->threads : 0.0;
+    const duo_operand moved = {.rows = runs.rows,
+                               .columns = runs.columns,
+                               .ld = runs.ld,
+                               .read = true,
+                               .residence = staged ? DUO_AT_PAGEABLE : DUO_AT_PINNED};
+    *pageable |= staged;
+    return fmax(duo_link_seconds(&moved, conditions, to_device), packing);
+}
+
+double duo_stream_batch_seconds(const duo_call *call, const duo_conditions *conditions,
+                                double work_seconds)
+{
+    double up = 0.0, down = 0.0, bytes = 0.0;
+    bool pageable = false;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (!duo_call_hosts(call, i)) continue;
+        bytes += duo_call_bytes(call, i);
+        if (o->read) up += link_seconds(call, conditions, i, true, &pageable);
+        if (!o->written) continue;
+        down += link_seconds(call, conditions, i, false, &pageable) +
+                conditions->profile->round_trip_seconds;
+    }
+    const double moved = pageable ? up + down : fmax(fmax(up, down), (up + down) / both_ways(1));
+    return fmin(up + work_seconds + down,
+                fmax(moved, work_seconds) + last_part(bytes) * (work_seconds + down));
 }

@@ -1,6 +1,6 @@
 /*
- * stream_cost.h - products with operands in host memory, as problems for a plan (data/plan.h): the
- * bytes to move, the rates, and the cost of multiplying.
+ * stream_cost.h - products and batches with operands in host memory, as problems for a plan
+ * (data/plan.h): the bytes to move, the rates, and the cost of multiplying.
  */
 #ifndef DUO_STREAM_COST_H
 #define DUO_STREAM_COST_H
@@ -44,5 +44,10 @@ double duo_stream_memory(double free_bytes);
  */
 double duo_stream_seconds(const duo_call *call, const duo_conditions *conditions,
                           const duo_algorithm *algorithm, int *devices);
+
+/* The same for a batch, whose arithmetic takes work_seconds. Nothing is in host memory: just
+ * these. */
+double duo_stream_batch_seconds(const duo_call *call, const duo_conditions *conditions,
+                                double work_seconds);
 
 #endif

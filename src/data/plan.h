@@ -1,6 +1,6 @@
 /*
- * plan.h - the plan of a product with operands in host memory. It is the order of the steps that
- * send, multiply and fetch parts on one or several devices.
+ * plan.h - the plan of a product, or a batch, with operands in host memory. It is the order of the
+ * steps that send, multiply and fetch parts on one or several devices.
  *
  * A device has four queues that work at the same time: up (sends), compute (packs, multiplies),
  * down (fetches), and, with several devices, peer (copies from the others). A plan is one list of
@@ -32,7 +32,8 @@ typedef enum duo_step_kind {
 /*
  * A step works on rows [i, i + m) of op(A) and C, columns [j, j + n) of op(B) and C, and [p, p + k)
  * of k, as far as its operand has these dimensions. (A PACK works on the same [p, p + k) as the
- * SENDs and SHAREs of that part, one or several.)
+ * SENDs and SHAREs of that part, one or several.) Of a batch it works on whole matrices of products
+ * [product, product + products).
  */
 typedef struct duo_step {
     duo_step_kind kind;
@@ -42,6 +43,7 @@ typedef struct duo_step {
     bool starts;        /* MULTIPLY: first of its tile, so beta is the caller's, else 1 */
     bool ends;          /* MULTIPLY: the last of its tile */
     int64_t i, m, j, n, p, k;
+    int64_t product, products; /* no batch: 0, 1 */
     int slot[DUO_OPERANDS];
     int64_t first[DUO_OPERANDS]; /* A: row i, B: column j, C: row i, counted within the slot */
     int64_t column;              /* C: column j within the slot */
@@ -58,7 +60,7 @@ typedef struct duo_step {
 
 /* The slots of one operand on each device. A slot of A holds `extent` rows of op(A), a slot of B
  * `extent` columns of op(B), over depth[slot] of k; a slot of C holds `extent` rows and depth[slot]
- * columns. */
+ * columns. Of a batch `extent` counts those of all its matrices. */
 typedef struct duo_plan_space {
     int slots; /* 0: the operand stays where it is on the device, or is not touched */
     int64_t extent, depth[DUO_PLAN_SLOTS];
@@ -67,6 +69,8 @@ typedef struct duo_plan_space {
 /* The product that a plan is made for. Seconds and bytes/s are for one device. */
 typedef struct duo_plan_problem {
     int64_t m, n, k;
+    int64_t products;            /* of a batch, each of this size, on one device; 0: no batch */
+    bool shared[2];              /* all products of the batch have the same A, the same B */
     int algorithm;               /* duo_algorithm_id; the plan does not look at it */
     bool sent[DUO_OPERANDS];     /* the operand is in host memory and is read */
     bool pinned[DUO_OPERANDS];   /* the devices reach that memory themselves */

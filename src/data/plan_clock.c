@@ -65,7 +65,7 @@ typedef struct timing {
 static double bytes_of(const duo_step *s, int operand)
 {
     const double rows = operand == DUO_B ? (double)s->n : (double)s->m;
-    return 4.0 * rows * (operand == DUO_C ? (double)s->n : (double)s->k);
+    return 4.0 * (double)s->products * rows * (operand == DUO_C ? (double)s->n : (double)s->k);
 }
 
 static double copied(double bytes, double rate)
@@ -159,7 +159,7 @@ static void compute(timing *t, const duo_plan *plan, duo_step *s)
     const double rows = s->operand == DUO_B ? (double)s->n : (double)s->m;
     c->compute = s->end =
         s->begin + (s->kind == DUO_STEP_PACK ? of->pack(of, s->operand, rows * (double)s->k)
-                                             : of->multiply(of, s->m, s->n, s->k));
+                                             : of->multiply(of, s->m, s->n * s->products, s->k));
 }
 
 double duo_plan_seconds(duo_plan *plan)
@@ -202,9 +202,12 @@ double duo_plan_seconds(duo_plan *plan)
 double duo_plan_bound(const duo_plan *plan)
 {
     const duo_plan_problem *const of = &plan->of;
-    const double elements[DUO_OPERANDS] = {(double)of->m * (double)of->k,
-                                           (double)of->n * (double)of->k,
-                                           (double)of->m * (double)of->n};
+    const int64_t count = of->products > 0 ? of->products : 1;
+    const double products = (double)count;
+    const double elements[DUO_OPERANDS] = {
+        (double)of->m * (double)of->k * (of->shared[DUO_A] ? 1.0 : products),
+        (double)of->n * (double)of->k * (of->shared[DUO_B] ? 1.0 : products),
+        (double)of->m * (double)of->n * products};
     double up = 0.0, down = 0.0, host = 0.0;
     double inputs = 0.0; /* seconds until all of A and B are there, if they go first */
     for (int i = 0; i < DUO_OPERANDS; i++) {
@@ -220,7 +223,7 @@ double duo_plan_bound(const duo_plan *plan)
     const double arrives = fmax(up / of->up / of->devices, host);
     double share = 1.0 / of->devices;
     for (int d = 0; d < of->devices; d++) share = fmax(share, of->share[d]);
-    const double work = of->multiply(of, of->m, of->n, of->k) * share;
+    const double work = of->multiply(of, of->m, of->n * count, of->k) * share;
     /* A part f of A and of B gives f^2 of C: until f = inputs / (2 * work) the device waits for the
      * link. */
     const double waits = plan->held && of->sent[DUO_A] && of->sent[DUO_B] && 2.0 * work > inputs

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/plan_batch.h"
 #include "data/plan_clock.h"
 #include "data/plan_steps.h"
 
@@ -459,18 +460,6 @@ static bool plan_blocks(duo_plan_making *w)
 
 /* ---- The plan ---- */
 
-double duo_plan_bytes(const duo_plan *plan)
-{
-    double bytes = 0.0;
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        const duo_plan_space *const space = &plan->space[i];
-        for (int slot = 0; slot < space->slots; slot++)
-            bytes += (double)space->extent * (double)space->depth[slot] *
-                     duo_plan_element_bytes(&plan->of, i);
-    }
-    return bytes;
-}
-
 /* Bytes on a device of everything that is sent, packed or fetched. */
 static double held_bytes(const duo_plan_problem *of)
 {
@@ -484,8 +473,9 @@ bool duo_plan_make(duo_plan *plan, const duo_plan_problem *problem)
 {
     duo_plan_making w = {.plan = plan, .of = problem};
     plan->of = *problem;
-    const bool made =
-        held_bytes(problem) <= problem->memory_bytes ? plan_held(&w) : plan_blocks(&w);
+    const bool made = problem->products > 0                          ? duo_plan_batch(&w)
+                      : held_bytes(problem) <= problem->memory_bytes ? plan_held(&w)
+                                                                     : plan_blocks(&w);
     if (!made || w.failed) return false;
     plan->seconds = duo_plan_seconds(plan);
     return true;

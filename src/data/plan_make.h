@@ -12,7 +12,4 @@
 bool duo_plan_make(duo_plan *plan, const duo_plan_problem *problem);
 void duo_plan_free(duo_plan *plan);
 
-/* Bytes of device memory that the plan's slots take on each device. */
-double duo_plan_bytes(const duo_plan *plan);
-
 #endif

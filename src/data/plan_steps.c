@@ -26,6 +26,7 @@ void duo_plan_add(duo_plan_making *w, duo_step step)
         plan->step = grown;
         plan->room = room;
     }
+    if (w->of->products == 0) step.products = 1;
     plan->step[plan->count++] = step;
 }
 
@@ -146,4 +147,16 @@ double duo_plan_element_bytes(const duo_plan_problem *of, int i)
 {
     if (i == DUO_C) return of->fetched ? 4.0 : 0.0;
     return (of->sent[i] ? 4.0 : 0.0) + of->packed_bytes[i];
+}
+
+double duo_plan_bytes(const duo_plan *plan)
+{
+    double bytes = 0.0;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_plan_space *const space = &plan->space[i];
+        for (int slot = 0; slot < space->slots; slot++)
+            bytes += (double)space->extent * (double)space->depth[slot] *
+                     duo_plan_element_bytes(&plan->of, i);
+    }
+    return bytes;
 }

@@ -47,6 +47,9 @@ int64_t duo_plan_most_columns(const duo_plan_problem *of);
 /* Bytes on the device of an element of operand i: as sent, and packed. */
 double duo_plan_element_bytes(const duo_plan_problem *of, int i);
 
+/* Bytes of device memory that the plan's slots take on each device. */
+double duo_plan_bytes(const duo_plan *plan);
+
 /* The size rounded down to whole units, but at least one. */
 int64_t duo_plan_whole_units(double size);
 

@@ -9,6 +9,22 @@
 #include "host/pages.h"
 #include "host/team.h"
 
+duo_runs duo_runs_of_products(const duo_call *call, int i, int64_t first, int64_t count)
+{
+    const duo_operand *const o = &call->operand[i];
+    const int64_t stride = call->batch->stride[i];
+    const bool list = !duo_batch_even(call->batch, i);
+    const duo_runs one = duo_runs_of(o->rows, o->columns, o->ld, o->rows);
+    duo_runs all = {.rows = one.rows, .columns = one.columns * count, .ld = one.ld};
+    if (duo_batch_shares(call->batch, i)) return one;
+    if (!list && one.columns == 1) return duo_runs_of(one.rows, count, stride, one.rows);
+    if (!list && stride == one.columns * one.ld) return all;
+    all.each = one.columns;
+    all.stride = stride;
+    all.list = list ? call->batch->pointer[i] + first : NULL;
+    return all;
+}
+
 /* Floats of a share for the team: at least SHARES shares for each thread, none longer than 10
  * us. */
 enum { LEAST_SHARE = 1 << 12, MOST_SHARE = 1 << 15, SHARES = 2 };

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "batch.h"
+
 typedef struct duo_runs {
     int64_t rows, columns, ld;
 
@@ -29,6 +31,9 @@ static inline duo_runs duo_runs_of(int64_t rows, int64_t columns, int64_t ld, in
         return (duo_runs){.rows = rows * columns, .columns = 1, .ld = 1};
     return (duo_runs){.rows = rows, .columns = columns, .ld = ld};
 }
+
+/* Operand i of `count` products of a batch, from `first` on; without gaps on the device. */
+duo_runs duo_runs_of_products(const duo_call *call, int i, int64_t first, int64_t count);
 
 /* The shortest run, in floats, that the device itself copies from or to pinned memory. Shorter runs
  * are packed first: each would be a request of its own over the link. */

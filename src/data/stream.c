@@ -28,7 +28,8 @@ static duo_status compute(duo_stream *s, duo_step *step)
     s->follows[step->device] = s->follows_peer[step->device] = false;
     if (status == DUO_OK) status = duo_stream_follow(s, step, lane->compute);
     if (status != DUO_OK) return duo_stream_failed(s, step, status, "follow a transfer");
-    const duo_call call = duo_stream_call(s, step);
+    duo_batch batch;
+    const duo_call call = duo_stream_call(s, step, &batch);
     duo_record_begin(s->res, step, DUO_ROW_COMPUTE);
     if (step->kind == DUO_STEP_PACK) {
         void *const memory = call.operand[step->operand].packed;
@@ -36,7 +37,8 @@ static duo_status compute(duo_stream *s, duo_step *step)
         duo_record_end(s->res, step, DUO_ROW_COMPUTE);
         return status == DUO_OK ? DUO_OK : duo_stream_failed(s, step, status, "pack a panel");
     }
-    status = backend->launch(lane->compute, s->algorithm, &call, NULL, 0);
+    status = call.batch != NULL ? backend->launch_batch(lane->compute, s->algorithm, &call, &batch)
+                                : backend->launch(lane->compute, s->algorithm, &call, NULL, 0);
     duo_record_end(s->res, step, DUO_ROW_COMPUTE);
     if (status != DUO_OK) return duo_stream_failed(s, step, status, "launch");
     step->done = 1;
@@ -78,7 +80,8 @@ static double share_done(const duo_stream *s)
         if (there && !passed[step->device] && looked[tile][step->device]++ < DUO_STEP_MARKS)
             (void)duo_queue_passed(tile ? lane->down : lane->compute, step->mark,
                                    &passed[step->device]);
-        const double work = (double)step->m * (double)step->n * (double)step->k;
+        const double work =
+            (double)step->products * (double)step->m * (double)step->n * (double)step->k;
         if (product) all += work;
         if (product && passed[step->device]) done += work;
     }
@@ -207,7 +210,7 @@ static duo_status finish_transfers(duo_stream *s)
     if (there != DUO_OK) return there;
     for (int i = 0; i < s->plan->count; i++) { /* a direct FETCH does not count pieces */
         duo_step *const step = &s->plan->step[i];
-        if (step->kind == DUO_STEP_FETCH) step->done = step->m * step->n;
+        if (step->kind == DUO_STEP_FETCH) step->done = step->products * step->m * step->n;
     }
     return DUO_OK;
 }
@@ -242,8 +245,7 @@ static bool any_pageable(const duo_stream *s, bool down)
         if (step->kind != (down ? DUO_STEP_FETCH : DUO_STEP_SEND)) continue;
         const int operand = down ? DUO_C : step->operand;
         const duo_part p = duo_stream_part(s, step, operand);
-        const duo_runs r = duo_runs_of(p.rows, p.columns, p.ld, p.device_ld);
-        if (!of->pinned[operand] || !duo_runs_direct(&r)) return true;
+        if (!of->pinned[operand] || !duo_runs_direct(&p.runs)) return true;
     }
     return false;
 }
@@ -252,8 +254,7 @@ static double bytes_of(const duo_call *call, bool down)
 {
     double bytes = 0.0;
     for (int i = 0; i < DUO_OPERANDS; i++)
-        if (down ? i == DUO_C : call->operand[i].read)
-            bytes += duo_operand_bytes(&call->operand[i]);
+        if (down ? i == DUO_C : call->operand[i].read) bytes += duo_call_bytes(call, i);
     return bytes;
 }
 

@@ -65,8 +65,23 @@ void duo_stream_place_slots(duo_stream *s)
     }
 }
 
+/* The matrices of a batch's step. */
+static duo_part matrices(const duo_stream *s, const duo_step *step, int i)
+{
+    const duo_operand *const o = &s->local->operand[i];
+    duo_part p = {.rows = o->rows, .columns = o->columns, .ld = o->ld};
+    if (!in_slots(s, i)) return p;
+    char *const memory = duo_stream_spaces(s, step->device)[i].address;
+    p.runs = duo_runs_of_products(s->local, i, step->product, step->products);
+    p.device_ld = p.runs.rows;
+    p.host = duo_batch_address(s->local->batch, s->local, i, step->product);
+    p.device = (float *)(void *)(memory + s->places[i].sent[step->slot[i]]);
+    return p;
+}
+
 duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i)
 {
+    if (s->local->batch != NULL) return matrices(s, step, i);
     const duo_operand *const o = &s->local->operand[i];
     const bool k_first = duo_call_along_k(s->local, i);
     const int64_t extent = i == DUO_B ? step->n : step->m, depth = i == DUO_C ? step->n : step->k;
@@ -92,11 +107,37 @@ duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i)
     const int64_t deep = i == DUO_C ? step->column : step->deep; /* within the slot */
     p.device = (float *)(void *)memory +
                (k_first ? deep + first * p.device_ld : first + deep * p.device_ld);
+    p.runs = duo_runs_of(p.rows, p.columns, p.ld, p.device_ld);
     return p;
 }
 
-duo_call duo_stream_call(const duo_stream *s, const duo_step *step)
+static duo_call products(const duo_stream *s, const duo_step *step, duo_batch *batch)
 {
+    duo_call call = *s->local;
+    *batch = *s->local->batch;
+    batch->count = step->products;
+    call.batch = batch;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &call.operand[i];
+        if (!duo_operand_touched(o)) continue;
+        const duo_part p = matrices(s, step, i);
+        if (in_slots(s, i)) {
+            o->address = p.device;
+            o->ld = o->rows;
+            batch->stride[i] = duo_batch_shares(batch, i) ? 0 : p.rows * p.columns;
+            batch->pointer[i] = NULL;
+        } else if (batch->pointer[i] != NULL) {
+            batch->pointer[i] += step->product;
+        } else {
+            o->address += step->product * batch->stride[i];
+        }
+    }
+    return call;
+}
+
+duo_call duo_stream_call(const duo_stream *s, const duo_step *step, duo_batch *batch)
+{
+    if (s->local->batch != NULL) return products(s, step, batch);
     duo_call call = duo_call_part(s->local, step->m, step->n, step->k);
     if (!step->starts) call.beta = 1.0f;
     for (int i = 0; i < DUO_OPERANDS; i++) {

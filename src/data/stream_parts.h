@@ -52,10 +52,12 @@ typedef struct duo_stream {
     double begin_seconds, tell_seconds; /* the call's begin; the next event's time */
 } duo_stream;
 
-/* A part of an operand, in host memory and on the device. */
+/* A part of an operand, in host memory and on the device. Of a batch: matrices, `rows` and
+ * `columns` of each. On the device they, and so the runs, stand one behind the other. */
 typedef struct duo_part {
     int64_t rows, columns, ld, device_ld;
     float *host, *device;
+    duo_runs runs; /* in host memory */
 } duo_part;
 
 /* The lane of the step's device, and the memory of a lane's slots. */
@@ -74,8 +76,8 @@ static inline bool duo_stream_fills(const duo_plan *plan)
 /* The part of operand i that the step works on. */
 duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i);
 
-/* The step as a call on the device, for the backend. */
-duo_call duo_stream_call(const duo_stream *s, const duo_step *step);
+/* The step as a call on the device, for the backend. Of a batch, `batch` becomes its products. */
+duo_call duo_stream_call(const duo_stream *s, const duo_step *step, duo_batch *batch);
 
 /* Elements of the next piece of these runs: half of `of`, at least `least`, whole runs if
  * possible. */

@@ -19,14 +19,21 @@ static duo_pump pump_of(const duo_stream *s, const duo_step *step, duo_ring *rin
                       .step = step};
 }
 
-static duo_runs runs_of(const duo_part *p)
+static duo_piece piece_of(const duo_part *p, int64_t from, int64_t count)
 {
-    return duo_runs_of(p->rows, p->columns, p->ld, p->device_ld);
+    return (duo_piece){&p->runs, p->host, p->device, p->device_ld, from, count};
 }
 
-static duo_piece piece_of(const duo_part *p, const duo_runs *r, int64_t from, int64_t count)
+/* The whole part in one copy between pinned memory and the device. */
+static duo_status copy_part(duo_queue *queue, const duo_part *p, bool to_device)
 {
-    return (duo_piece){r, p->host, p->device, p->device_ld, from, count};
+    const duo_runs *const r = &p->runs;
+    const size_t width = (size_t)r->rows * sizeof(float);
+    const size_t here = r->columns > 1 ? (size_t)r->ld * sizeof(float) : width;
+    const size_t there = r->columns > 1 ? (size_t)p->device_ld * sizeof(float) : width;
+    return to_device
+               ? duo_queue_copy(queue, p->device, there, p->host, here, width, (size_t)r->columns)
+               : duo_queue_copy(queue, p->host, here, p->device, there, width, (size_t)r->columns);
 }
 
 /* ---- Up ---- */
@@ -57,28 +64,25 @@ duo_status duo_stream_share(duo_stream *s, const duo_step *step)
 static duo_status send_direct(duo_stream *s, const duo_step *step, const duo_part *p)
 {
     const duo_lane *const lane = duo_stream_lane(s, step);
-    const size_t width = (size_t)p->rows * sizeof(float);
     duo_status status = duo_stream_follow(s, step, lane->up);
     duo_record_begin(s->res, step, DUO_ROW_UP);
-    if (status == DUO_OK)
-        status = duo_queue_copy(lane->up, p->device, (size_t)p->device_ld * sizeof(float), p->host,
-                                (size_t)p->ld * sizeof(float), width, (size_t)p->columns);
+    if (status == DUO_OK) status = copy_part(lane->up, p, true);
     duo_record_end(s->res, step, DUO_ROW_UP);
     s->follows[step->device] = true;
     return status == DUO_OK ? DUO_OK : duo_stream_failed(s, step, status, "queue a transfer");
 }
 
 /* Sends a piece of the step; the stage is free. */
-static duo_status send_piece(duo_stream *s, const duo_step *step, const duo_part *p,
-                             const duo_runs *r)
+static duo_status send_piece(duo_stream *s, const duo_step *step, const duo_part *p)
 {
+    const duo_runs *const r = &p->runs;
     const duo_lane *const lane = duo_stream_lane(s, step);
     const duo_pump pump = pump_of(s, step, &s->res->up);
     /* Small pieces first, so that the link soon has work. */
     const int64_t least = 1 << 18;
     const int64_t left = r->rows * r->columns - s->sent;
     const int64_t count = duo_stream_piece(&pump, r, s->pieces, least, left);
-    const duo_piece piece = piece_of(p, r, s->sent, count);
+    const duo_piece piece = piece_of(p, s->sent, count);
     duo_status status = s->sent == 0 ? duo_stream_follow(s, step, lane->up) : DUO_OK;
     s->follows[step->device] = true;
     if (status != DUO_OK) return duo_stream_failed(s, step, status, "follow a product");
@@ -90,16 +94,16 @@ static duo_status send_piece(duo_stream *s, const duo_step *step, const duo_part
 duo_status duo_stream_send(duo_stream *s, const duo_step *step, bool *done, bool *moved)
 {
     const duo_part p = duo_stream_part(s, step, step->operand);
-    const duo_runs r = runs_of(&p);
     *done = *moved = true;
-    if (s->plan->of.pinned[step->operand] && duo_runs_direct(&r)) return send_direct(s, step, &p);
+    if (s->plan->of.pinned[step->operand] && duo_runs_direct(&p.runs))
+        return send_direct(s, step, &p);
     if (s->plain == NULL) {
         const duo_status status = duo_stage_look(s->res, &s->res->up, s->res->up.next, moved);
         *done = false;
         if (status != DUO_OK || !*moved) return status;
     }
-    const duo_status status = send_piece(s, step, &p, &r);
-    *done = s->sent == r.rows * r.columns;
+    const duo_status status = send_piece(s, step, &p);
+    *done = s->sent == p.runs.rows * p.runs.columns;
     if (*done) s->sent = 0;
     return status;
 }
@@ -109,8 +113,7 @@ duo_status duo_stream_send(duo_stream *s, const duo_step *step, bool *done, bool
 /* Does the device itself write this part of C to host memory? */
 static bool fetched_direct(const duo_stream *s, const duo_part *p)
 {
-    const duo_runs r = runs_of(p);
-    return s->plan->of.pinned[DUO_C] && duo_runs_direct(&r);
+    return s->plan->of.pinned[DUO_C] && duo_runs_direct(&p->runs);
 }
 
 /* The fetch begins after the tile's product, which is the step before it. */
@@ -140,10 +143,7 @@ static duo_status fetch_direct(duo_stream *s, int index, const duo_part *p)
                                      DUO_FIRST_MARK + s->tiles[step->device] % DUO_STEP_MARKS);
     if (status == DUO_OK) status = follow_product(s, index);
     duo_record_begin(s->res, step, DUO_ROW_DOWN);
-    if (status == DUO_OK)
-        status = duo_queue_copy(lane->down, p->host, (size_t)p->ld * sizeof(float), p->device,
-                                (size_t)p->device_ld * sizeof(float),
-                                (size_t)p->rows * sizeof(float), (size_t)p->columns);
+    if (status == DUO_OK) status = copy_part(lane->down, p, false);
     duo_record_end(s->res, step, DUO_ROW_DOWN);
     if (status != DUO_OK) return duo_stream_failed(s, step, status, "queue a transfer");
     return mark_tile(s, step);
@@ -207,14 +207,13 @@ duo_status duo_stream_fetch(duo_stream *s, bool *moved)
             continue;
         }
         if (s->count == DUO_STAGES) return DUO_OK;
-        const duo_runs r = runs_of(&p);
-        const int64_t left = r.rows * r.columns - s->fetched;
+        const int64_t left = p.runs.rows * p.runs.columns - s->fetched;
         const duo_pump pump = pump_of(s, step, &s->res->down);
         /* Small pieces last: the host unpacks the last one while nothing else runs. */
-        const int64_t least = 1 << 17, count = duo_stream_piece(&pump, &r, left, least, left);
+        const int64_t least = 1 << 17, count = duo_stream_piece(&pump, &p.runs, left, least, left);
         if (s->fetched == 0) status = follow_product(s, index);
         if (status != DUO_OK) return duo_stream_failed(s, step, status, "follow a product");
-        const duo_piece piece = piece_of(&p, &r, s->fetched, count);
+        const duo_piece piece = piece_of(&p, s->fetched, count);
         status = fetch_piece(s, index, &piece);
         s->fetched += count;
         *moved = true;
@@ -240,7 +239,8 @@ void duo_stream_look_for_pages(duo_stream *s)
     const duo_operand *const c = &s->local->operand[DUO_C];
     const duo_runs r = runs_of_c(c);
     const int64_t span = (r.columns - 1) * r.ld + r.rows;
-    const bool unpacked = s->plan->of.fetched && !s->plan->of.pinned[DUO_C];
+    const bool unpacked =
+        s->plan->of.fetched && !s->plan->of.pinned[DUO_C] && s->local->batch == NULL;
     const bool missing = unpacked && r.rows >= SHORTEST &&
                          duo_pages_missing(c->address, (size_t)span * sizeof(float));
     s->pages_from = missing ? 0 : -1;
@@ -283,8 +283,7 @@ duo_status duo_stream_unpack(duo_stream *s, bool *moved)
     if (status != DUO_OK || !arrived) return status;
     duo_step *const step = &s->plan->step[f.step];
     const duo_part p = duo_stream_part(s, step, DUO_C);
-    const duo_runs r = runs_of(&p);
-    const duo_piece piece = piece_of(&p, &r, f.from, f.count);
+    const duo_piece piece = piece_of(&p, f.from, f.count);
     *moved = true;
     if (!pages_there(s, &piece) && duo_stream_make_pages(s)) return DUO_OK;
     status = unpack(s, step, f.stage, &piece);
