@@ -20,8 +20,6 @@ typedef struct duo_runs {
      * a list says. each = 0: one matrix. */
     int64_t each, stride;
     float *const *list;
-    int64_t whole; /* a piece ends at a multiple of this many elements, which fit into the largest
-                    * stage; 0: anywhere */
 } duo_runs;
 
 /* Runs without gaps between them, both on the host and (device_ld apart) on the device, are one. */

@@ -74,15 +74,14 @@ duo_status duo_transfer_across(duo_resources *res, int device)
 /* Could no stages be pinned? Then a transfer goes through plain memory. */
 static bool go_unpinned(duo_status stages) { return stages != DUO_OK && stages != DUO_ERR_LOST; }
 
-/* Opens the pump for these runs. Stages hold the largest part of the runs that may not be cut. */
+/* Opens the pump for these runs. */
 static duo_status open_pump(duo_resources *res, const duo_runs *r, duo_pump *pump)
 {
-    const int64_t total = r->rows * r->columns, least = DUO_STAGES * r->whole;
-    const size_t most = (size_t)(total > least ? total : least) * sizeof(float);
+    const size_t most = (size_t)(r->rows * r->columns) * sizeof(float);
     *pump = (duo_pump){.res = res,
                        .ring = &res->up,
                        .threads = duo_resources_threads(res),
-                       .packing = duo_packing_way_of((double)total * sizeof(float))};
+                       .packing = duo_packing_way_of((double)most)};
     const duo_status status = duo_stage_make(res, &res->up, most);
     if (!go_unpinned(status)) return status;
     pump->packing = DUO_PACK;
@@ -97,28 +96,28 @@ static duo_status await_room(const duo_pump *pump)
 }
 
 /* Elements of the next piece, if `left` are left. */
-static int64_t piece_of(const duo_pump *pump, const duo_runs *r, int64_t left)
+static int64_t piece_of(const duo_pump *pump, int64_t left)
 {
     const int64_t fits = duo_pump_room(pump);
-    if (left <= fits) return left;
-    return r->whole > 0 ? fits - fits % r->whole : fits;
+    return left < fits ? left : fits;
 }
 
 /* ---- Transfers ---- */
 
-duo_status duo_upload_runs(duo_resources *res, float *device, int64_t device_ld, const float *given,
-                           const duo_runs *r, bool direct)
+duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, const float *given,
+                      int64_t ld, int64_t rows, int64_t columns, bool direct)
 {
-    const int64_t total = r->rows * r->columns;
+    const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
+    const int64_t total = rows * columns;
     float *const host = (float *)(uintptr_t)given; /* only read */
-    if (direct && duo_runs_direct(r)) return copy_direct(res, r, device, device_ld, host, true);
+    if (direct && duo_runs_direct(&r)) return copy_direct(res, &r, device, device_ld, host, true);
     duo_pump pump;
-    duo_piece piece = {.runs = r, .host = host, .device = device, .device_ld = device_ld};
-    duo_status status = open_pump(res, r, &pump);
+    duo_piece piece = {.runs = &r, .host = host, .device = device, .device_ld = device_ld};
+    duo_status status = open_pump(res, &r, &pump);
     while (status == DUO_OK && piece.from < total) {
         status = await_room(&pump);
         if (status != DUO_OK) break;
-        piece.count = piece_of(&pump, r, total - piece.from);
+        piece.count = piece_of(&pump, total - piece.from);
         status = duo_pump_up(&pump, res->queue, res->queue_device, &piece);
         piece.from += piece.count;
     }
@@ -126,15 +125,8 @@ duo_status duo_upload_runs(duo_resources *res, float *device, int64_t device_ld,
     return status;
 }
 
-duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, const float *host,
-                      int64_t ld, int64_t rows, int64_t columns, bool direct)
-{
-    const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
-    return duo_upload_runs(res, device, device_ld, host, &r, direct);
-}
-
 /* Fetches all runs; the device copies pieces while earlier ones are unpacked. */
-static duo_status fetch_pieces(const duo_pump *pump, duo_piece *next, int64_t total, int64_t *done)
+static duo_status fetch_pieces(const duo_pump *pump, duo_piece *next, int64_t total)
 {
     duo_resources *const res = pump->res;
     const int most = pump->plain != NULL ? 1 : DUO_STAGES;
@@ -142,14 +134,15 @@ static duo_status fetch_pieces(const duo_pump *pump, duo_piece *next, int64_t to
         int stage;
         duo_piece piece;
     } flight[DUO_STAGES];
+    int64_t done = 0;
     int first = 0, flying = 0;
     duo_status status = DUO_OK;
-    while (status == DUO_OK && *done < total) {
+    while (status == DUO_OK && done < total) {
         if (flying < most && next->from < total) {
             const int at = (first + flying++) % DUO_STAGES;
             status = await_room(pump);
             if (status != DUO_OK) break;
-            next->count = piece_of(pump, next->runs, total - next->from);
+            next->count = piece_of(pump, total - next->from);
             flight[at].piece = *next;
             status = duo_pump_down(pump, res->queue, res->queue_device, next, &flight[at].stage);
             next->from += next->count;
@@ -158,29 +151,10 @@ static duo_status fetch_pieces(const duo_pump *pump, duo_piece *next, int64_t to
         if (pump->plain == NULL) status = duo_stage_wait(res, pump->ring, flight[first].stage);
         if (status != DUO_OK) break;
         duo_pump_unpack(pump, flight[first].stage, &flight[first].piece);
-        *done += flight[first].piece.count;
+        done += flight[first].piece.count;
         first = (first + 1) % DUO_STAGES;
         flying--;
     }
-    return status;
-}
-
-duo_status duo_download_runs(duo_resources *res, float *host, const duo_runs *r, const float *given,
-                             int64_t device_ld, bool direct, int64_t *done)
-{
-    const int64_t total = r->rows * r->columns;
-    float *const device = (float *)(uintptr_t)given; /* only read */
-    *done = 0;
-    if (direct && duo_runs_direct(r)) {
-        const duo_status copied = copy_direct(res, r, device, device_ld, host, false);
-        if (copied == DUO_OK) *done = total;
-        return copied;
-    }
-    duo_pump pump;
-    duo_piece piece = {.runs = r, .host = host, .device = device, .device_ld = device_ld};
-    duo_status status = open_pump(res, r, &pump);
-    if (status == DUO_OK) status = fetch_pieces(&pump, &piece, total, done);
-    free(pump.plain);
     return status;
 }
 
@@ -188,8 +162,14 @@ duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float
                         int64_t device_ld, int64_t rows, int64_t columns, bool direct)
 {
     const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
-    int64_t done;
-    return duo_download_runs(res, host, &r, given, device_ld, direct, &done);
+    float *const device = (float *)(uintptr_t)given; /* only read */
+    if (direct && duo_runs_direct(&r)) return copy_direct(res, &r, device, device_ld, host, false);
+    duo_pump pump;
+    duo_piece piece = {.runs = &r, .host = host, .device = device, .device_ld = device_ld};
+    duo_status status = open_pump(res, &r, &pump);
+    if (status == DUO_OK) status = fetch_pieces(&pump, &piece, rows * columns);
+    free(pump.plain);
+    return status;
 }
 
 /* Up to three bytes, through one more stage. */

@@ -21,16 +21,6 @@ duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, cons
 duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float *device,
                         int64_t device_ld, int64_t rows, int64_t columns, bool direct);
 
-/*
- * The same for any runs, which are device_ld apart on the device. *done: how many elements, from
- * the first on, are final in host memory, also after a failure. If the device itself writes them,
- * it is 0 until all are.
- */
-duo_status duo_upload_runs(duo_resources *res, float *device, int64_t device_ld, const float *host,
-                           const duo_runs *runs, bool direct);
-duo_status duo_download_runs(duo_resources *res, float *host, const duo_runs *runs,
-                             const float *device, int64_t device_ld, bool direct, int64_t *done);
-
 /* The same for a range of bytes without gaps: for kept arrays and duo_copy. */
 duo_status duo_upload_bytes(duo_resources *res, void *device, const void *host, size_t bytes,
                             bool direct);
