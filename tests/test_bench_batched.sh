@@ -27,6 +27,19 @@ checks=$((checks + 2))
 [ "$(grep -c '^  [cg]pu .* strided ' "$place/out")" -eq 30 ] || fail "there are not fifteen squares"
 ! grep -q '^  gpu   8 x 8 x 8 .* calls' "$place/out" || fail "tiny products are called one by one"
 
+# In host memory, beside the link: only on the GPU.
+tool=$sim expect 0 bench batched --quick --memory pinned
+says out '^pinned memory; link [0-9.]+ GB/s up, '
+for what in '8 x 8 x 8 nn x 13107 +strided' '512 x 512 x 512 nn x 12 +by lists' \
+    '512 x 512 x 512 nn x 12 +calls'; do
+    says out "^  gpu   $what +[0-9.]+ .?s +[0-9.]+ +[0-9.]+ .?s +[0-9.]+ +- +[0-9.e-]+$"
+done
+checks=$((checks + 1))
+! grep -q '^  cpu ' "$place/out" || fail "batches in host memory go to the CPU"
+tool=$sim expect 0 bench batched --random 2 --quick --memory pageable
+says out '^pageable memory; link [0-9.]+ GB/s up, '
+tool=$tool expect 0 bench batched --random 1 --quick --memory pageable
+
 # rows SIDE: the batches of a side in the CSV, without the measurements.
 rows() {
     sed -n "s/^$1,\(.*\),strided,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,/\1,/p" "$place/out"

@@ -1,7 +1,8 @@
 /*
  * batched.c - `duoblas bench batched`: batches of small products beside the same products as calls,
  * and beside cuBLAS's batches; on the CPU beside OpenBLAS, product by product and, if it has one,
- * by its own batch. --random N: N random batches instead, ours only by strides.
+ * by its own batch. --random N: N random batches instead, ours only by strides. --memory: batches
+ * in host memory, on the GPU, beside the time that the link needs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,10 @@
 #include "bench/batched/batched.h"
 #include "bench/experiments/experiments.h"
 #include "bench/experiments/shapes.h"
+#include "bench/host/host.h"
 #include "bench/measure/problem.h"
 #include "bench/tool/tool.h"
+#include "host/environment.h"
 
 /* The batches of a side: each peer's time, as a multiple of ours. */
 typedef struct summary {
@@ -130,8 +133,9 @@ static bool measure(const duo_batched *b, summary *s)
 
 /* ---- All ---- */
 
-static bool run_batches(const duo_bench *bench, duo_side side, const duo_batch_problem *batch,
-                        int count, summary *s)
+/* link: of batches in host memory; else NULL. */
+static bool run_batches(const duo_bench *bench, duo_side side, const duo_host_rates *link,
+                        const duo_batch_problem *batch, int count, summary *s)
 {
     duo_buffers buffers;
     bool good = duo_buffers_open(&buffers, bench, side, DUO_BATCHED_BUFFERS,
@@ -139,19 +143,21 @@ static bool run_batches(const duo_bench *bench, duo_side side, const duo_batch_p
                 duo_buffers_spoil(&buffers, DUO_BATCHED_NANS);
     for (int i = 0; i < count && good; i++) {
         duo_batched b;
-        good = duo_batched_open(&b, bench, &buffers, &batch[i]) && measure(&b, s);
+        good = duo_batched_open(&b, bench, &buffers, &batch[i]);
+        b.link = link;
+        good = good && measure(&b, s);
         duo_batched_close(&b);
     }
     duo_buffers_close(&buffers);
     return good;
 }
 
-static bool run_side(const duo_bench *bench, duo_side side, summary *s)
+static bool run_side(const duo_bench *bench, duo_side side, const duo_host_rates *link, summary *s)
 {
     const double began = duo_now_seconds();
     int count = 0;
     duo_batch_problem *const batch = list(bench, side, &count);
-    const bool good = batch != NULL && run_batches(bench, side, batch, count, s);
+    const bool good = batch != NULL && run_batches(bench, side, link, batch, count, s);
     free(batch);
     s->seconds = duo_now_seconds() - began;
     return good;
@@ -170,11 +176,13 @@ static bool run(duo_bench *b)
 {
     summary s[2] = {{.batches = 0}, {.batches = 0}};
     static const duo_side sides[] = {DUO_SIDE_GPU, DUO_SIDE_CPU};
-    bool good = true;
-    duo_batched_print_head(b);
+    const duo_effort effort = duo_bench_effort(b);
+    duo_host_rates rates, *const link = b->memory >= 0 && b->gpu ? &rates : NULL;
+    bool good = link == NULL || duo_rates_of_link(duo_environment_get()->device, 1, &effort, link);
+    duo_batched_print_head(b, link);
     for (int i = 0; i < 2 && good; i++)
-        if (b->sides[sides[i]] && (sides[i] == DUO_SIDE_CPU || b->gpu))
-            good = run_side(b, sides[i], &s[i]);
+        if (b->sides[sides[i]] && (sides[i] == DUO_SIDE_CPU ? b->memory < 0 : b->gpu))
+            good = run_side(b, sides[i], link, &s[i]);
     if (!good) return false;
     if (b->random > 0 && !b->csv) printf("\n");
     for (int i = 0; i < 2 && b->random > 0; i++) print_summary(b, sides[i], &s[i]);

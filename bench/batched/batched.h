@@ -7,6 +7,7 @@
 
 #include "batch.h"
 #include "bench/graphs/works.h"
+#include "bench/measure/host_bound.h"
 #include "bench/tool/text.h"
 
 /* The buffers of a side; all its batches use them by turns. The first three hold all As, all Bs and
@@ -18,6 +19,7 @@ typedef struct duo_batched {
     const duo_bench *bench;
     duo_batch_problem problem;
     const duo_buffers *buffers;
+    const duo_host_rates *link;             /* operands in host memory: its rates */
     duo_call call;                          /* the first product */
     duo_batch strides, lists, device_lists; /* all products; lists in host or device memory */
     float **list[DUO_OPERANDS];             /* memory of `lists` */
@@ -62,7 +64,8 @@ bool duo_batched_check(const duo_batched *batched, double *error);
 
 /* ---- batched_print.c ---- */
 
-void duo_batched_print_head(const duo_bench *bench);
+/* link: NULL, or its rates. */
+void duo_batched_print_head(const duo_bench *bench, const duo_host_rates *link);
 void duo_batched_print_row(const duo_batched *batched, const duo_batched_way *way,
                            const duo_benchmark *benchmark, double peer_seconds, double error);
 void duo_batched_print_foot(const duo_bench *bench);

@@ -19,6 +19,22 @@ static double roof_seconds(const duo_batched *b)
                                            duo_problem_flops(p) / flops_per_second);
 }
 
+/* The least seconds of the link: A and B go up, with beta C too, and C comes home. */
+static double link_seconds(const duo_batched *b)
+{
+    const duo_problem *const p = &b->problem.product;
+    const double m = (double)p->shape[0], n = (double)p->shape[1], k = (double)p->shape[2];
+    const double of_c = p->beta != 0.0f ? 1.0 : 0.0, count = 4.0 * (double)b->problem.count;
+    const double up = count * (m * k + k * n + of_c * m * n), down = count * m * n;
+    return fmax(fmax(up / b->link->up, down / b->link->down), (up + down) / b->link->both);
+}
+
+static double least_seconds(const duo_batched *b)
+{
+    if (b->link != NULL) return link_seconds(b);
+    return b->buffers->side == DUO_SIDE_GPU ? roof_seconds(b) : (double)NAN;
+}
+
 static void print_row(duo_table *t, const duo_batched *b, const duo_batched_way *way,
                       const duo_benchmark *m, double peer, double error)
 {
@@ -42,8 +58,9 @@ static void print_row(duo_table *t, const duo_batched *b, const duo_batched_way 
     duo_cell_seconds(t, "seconds_min", NULL, m->minimum_seconds);
     duo_cell_number(t, NULL, "GFLOP/s", 9, 1,
                     duo_problem_flops(p) * (double)b->problem.count / seconds * 1e-9);
-    duo_cell_number(t, "of_roof", "of roof", 7, 2,
-                    b->buffers->side == DUO_SIDE_GPU ? roof_seconds(b) / seconds : (double)NAN);
+    if (b->link != NULL) duo_cell_seconds(t, "link_seconds", "link", least_seconds(b));
+    duo_cell_number(t, "of_roof", b->link != NULL ? "of link" : "of roof", 7, 2,
+                    least_seconds(b) / seconds);
     duo_cell_number(t, "x_peer", "x peer", 6, 2, peer > 0.0 ? peer / seconds : (double)NAN);
     duo_cell_number(t, "error_u", "error/u", 7, -1, error);
     duo_cell_count(t, "gap_a", NULL, 0, p->gap[0]);
@@ -55,12 +72,16 @@ static void print_row(duo_table *t, const duo_batched *b, const duo_batched_way 
     duo_row_end(t);
 }
 
-void duo_batched_print_head(const duo_bench *b)
+void duo_batched_print_head(const duo_bench *b, const duo_host_rates *link)
 {
     const duo_buffers buffers = {.side = DUO_SIDE_CPU};
-    const duo_batched none = {.bench = b, .buffers = &buffers};
+    const duo_batched none = {.bench = b, .buffers = &buffers, .link = link};
     duo_table table = duo_table_open(b->csv);
     duo_bench_head(b);
+    if (link != NULL)
+        printf("%s%s memory; link %.1f GB/s up, %.1f down, %.1f both ways at once\n",
+               b->csv ? "# " : "", duo_place_names[b->memory], 1e-9 * link->up, 1e-9 * link->down,
+               1e-9 * link->both);
     if (b->random > 0)
         printf("%s%d random batches, seed %" PRIu64 "; + gaps between columns of A, B and C\n",
                b->csv ? "# " : "\n", b->random, b->seed);
@@ -82,10 +103,17 @@ void duo_batched_print_row(const duo_batched *b, const duo_batched_way *way, con
 void duo_batched_print_foot(const duo_bench *b)
 {
     if (b->csv) return;
-    printf("\nof roof: the least time that an H100 needs (3.0 TB/s, 200 TFLOP/s), over the row's.\n"
+    printf("\n%s"
            "x peer: time of cuBLAS strided, or of the CPU's BLAS by calls, over the row's.\n"
            "error/u: against float64, the largest |error| / (|A||B| + |beta C|) of %d products, in "
            "2^-24.\n"
-           "GPU: data resident; lists are in host memory, cuBLAS's in the device's.\n",
-           DUO_BATCHED_CHECKED);
+           "%s",
+           b->memory < 0
+               ? "of roof: the least time that an H100 needs (3.0 TB/s, 200 TFLOP/s), over the "
+                 "row's.\n"
+               : "link: the least time, all bytes over the link; of link: that over the row's.\n",
+           DUO_BATCHED_CHECKED,
+           b->memory < 0
+               ? "GPU: data resident; lists are in host memory, cuBLAS's in the device's.\n"
+               : "");
 }

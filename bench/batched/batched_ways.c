@@ -127,12 +127,13 @@ static int cpu_peers(const duo_batched *b, duo_batched_way *w)
 int duo_batched_ways(const duo_batched *b, duo_batched_way w[DUO_BATCHED_WAYS])
 {
     const bool random = b->bench->random > 0, cpu = b->buffers->side == DUO_SIDE_CPU;
+    const int64_t least_call = b->link != NULL ? 256 : 64; /* edge */
     int count = 0;
     w[count++] = ours(b, "strided", strided);
     if (!random) w[count++] = ours(b, "by lists", by_lists);
-    if (!random && (cpu || b->call.m >= 64)) w[count++] = ours(b, "calls", calls);
+    if (!random && (cpu || b->call.m >= least_call)) w[count++] = ours(b, "calls", calls);
     if (cpu) return count + cpu_peers(b, w + count);
-    if (b->bench->cublas_why != NULL) return count;
+    if (b->bench->cublas_why != NULL || b->link != NULL) return count;
     w[count++] = cublas(b, "strided", cublas_strided);
     if (!random) w[count++] = cublas(b, "by lists", cublas_lists);
     return count;

@@ -71,7 +71,8 @@ static const duo_experiment experiments[] = {
      .doc = "Times batches of fifteen squares in each of our ways, beside cuBLAS's batches; on the "
             "CPU beside OpenBLAS's, and its calls.\v"
             "Example:\n"
-            "  $ duoblas bench batched --random 200 --seed 3"},
+            "  $ duoblas bench batched --random 200 --seed 3\n"
+            "  $ duoblas bench batched --memory pinned"},
     {.name = "host",
      .what = "products of host arrays, beside copies + cuBLAS and cuBLASXt",
      .bit = HOST,
@@ -161,6 +162,8 @@ static const duo_option options[] = {
      "From a boundary of 256 bytes to every operand (0 to 63)"},
     {"memory", 0, "pageable|pinned", HOST, DUO_CHOICE(memory),
      "Only operands in this kind of memory"},
+    {"memory", 0, "pageable|pinned", BATCHED, DUO_CHOICE(memory),
+     "Operands in this kind of host memory, on the GPU, beside the link's time"},
     {"devices", 0, "N", HOST, DUO_NUMBER(devices, 1, DUO_MOST_DEVICES),
      "Rates, cuBLASXt, the bound and duo_sgemm on the first N devices (default 1)"},
     {"only", 0, "overlap|chain|fork-join|launch[,...]", GRAPHS, DUO_CHOICES(parts),

@@ -123,12 +123,15 @@ static bool is_on_device(const void *address)
 
 static float *take(duo_buffers *b, uint64_t seed)
 {
-    void *device = NULL;
+    void *device = NULL, *pinned = NULL;
     const size_t bytes = sizeof(float) * b->floats;
-    float *const host = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
+    if (b->place == DUO_PLACE_PINNED && duo_malloc_host(b->context, bytes, &pinned) != DUO_OK)
+        return NULL;
+    float *const host =
+        pinned != NULL ? pinned : aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
     if (host == NULL) return NULL;
     duo_fill_random(host, b->floats, seed);
-    if (b->side == DUO_SIDE_CPU) return host;
+    if (b->place != DUO_PLACE_DEVICE) return host;
     if (duo_malloc(b->context, bytes, &device) == DUO_OK &&
         (!is_on_device(device) || duo_copy(b->context, device, host, bytes) != DUO_OK)) {
         (void)duo_free(b->context, device);
@@ -141,7 +144,9 @@ static float *take(duo_buffers *b, uint64_t seed)
 bool duo_buffers_open(duo_buffers *b, const duo_bench *bench, duo_side side, int count,
                       size_t floats)
 {
-    *b = (duo_buffers){.side = side, .floats = floats};
+    *b = (duo_buffers){.side = side, .place = DUO_PLACE_PAGEABLE, .floats = floats};
+    if (side == DUO_SIDE_GPU)
+        b->place = bench->memory >= 0 ? (duo_place)bench->memory : DUO_PLACE_DEVICE;
     b->context = duo_buffers_context(bench, side);
     bool good = b->context != NULL;
     while (good && b->count < count) {
@@ -159,8 +164,10 @@ void duo_buffers_close(duo_buffers *b)
 {
     while (b->count > 0) {
         float *const last = b->at[--b->count];
-        if (b->side == DUO_SIDE_CPU)
+        if (b->place == DUO_PLACE_PAGEABLE)
             free(last);
+        else if (b->place == DUO_PLACE_PINNED)
+            (void)duo_free_host(b->context, last);
         else
             (void)duo_free(b->context, last);
     }

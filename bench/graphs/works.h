@@ -48,6 +48,7 @@ enum { DUO_MOST_BUFFERS = 100 };
 
 typedef struct duo_buffers {
     duo_side side;
+    duo_place place;
     duo_context *context; /* on the path of `side` */
     int count;
     size_t floats; /* in each */
@@ -57,8 +58,8 @@ typedef struct duo_buffers {
 /* A context on the side's path, with the options' threads; NULL: out of memory. */
 duo_context *duo_buffers_context(const duo_bench *bench, duo_side side);
 
-/* Opens buffers of random numbers; the same seed gives the same data. False: out of memory, which
- * was said on stderr. */
+/* Opens buffers of random numbers; the same seed gives the same data. The GPU's are in the memory
+ * that the options name, or on the device. False: out of memory, which was said on stderr. */
 bool duo_buffers_open(duo_buffers *buffers, const duo_bench *bench, duo_side side, int count,
                       size_t floats);
 /* Closes opened buffers; a struct that is all zero has none. */
