@@ -30,7 +30,8 @@ typedef enum way {
     PACKED, /* on the GPU, with A and B packed ahead by duo_prepare */
     BATCH,  /* on the GPU, as PRODUCTS products with columns of B and C each */
     PIECES, /* on the GPU, with device memory only for pieces of the vectors in host memory */
-    BLOCKS  /* on the GPU, with device memory only for blocks of the matrices in host memory */
+    BLOCKS, /* on the GPU, with device memory only for blocks of the matrices in host memory */
+    SHORT   /* as BATCH, with device memory only for single products */
 } way;
 
 typedef struct scenario {
@@ -88,8 +89,14 @@ static const scenario scenarios[] = {
     {"batch/pinned-direct/b=2",        DUO_SGEMM, PIN,  PIN,  PIN,   2,   80,      28, 17, BATCH},
     {"batch/device+kept/b=-1",         DUO_SGEMM, DEV,  KEPT, HOST, -1,   37,      28, 17, BATCH},
     {"batch/kept-c/b=1",               DUO_SGEMM, HOST, DEV,  KEPT,  1,   37,      28, 17, BATCH},
-    /* C comes back in four pieces: the device can die between two of them */
+    /* C comes back in pieces, which end within products: the device can die between two of them */
     {"batch/large/b=3",                DUO_SGEMM, HOST, HOST, HOST,  3,  520,     504,  2, BATCH},
+    {"batch/short/b=0",                DUO_SGEMM, HOST, HOST, HOST,  0,  110,     140,  8, SHORT},
+    {"batch/short/b=2",                DUO_SGEMM, HOST, HOST, HOST,  2,  110,     140,  8, SHORT},
+    {"batch/short/pinned/b=0",         DUO_SGEMM, PIN,  PIN,  PIN,   0,  110,     140,  8, SHORT},
+    {"batch/short/pinned/b=2",         DUO_SGEMM, PIN,  HOST, PIN,   2,  110,     140,  8, SHORT},
+    {"batch/short/c-on-device/b=2",    DUO_SGEMM, HOST, HOST, DEV,   2,   12,     700, 40, SHORT},
+    {"batch/short/kept-c/b=1",         DUO_SGEMM, HOST, HOST, KEPT,  1,   12,     700, 40, SHORT},
     {"sgemm/large/b=3",                DUO_SGEMM, HOST, HOST, HOST,  3,  521,     501,  2, ON_GPU},
     {"sgemm/large/b=0",                DUO_SGEMM, HOST, KEPT, HOST,  0,  521,     501,  2, ON_GPU},
     {"sgemm/large/kept-c/b=1",         DUO_SGEMM, HOST, HOST, KEPT,  1,  521,     501,  2, ON_GPU},
@@ -112,7 +119,7 @@ typedef enum group { SMALL, LARGE, STREAMED } group;
 
 static group group_of(const scenario *s)
 {
-    if (s->way == BLOCKS) return STREAMED;
+    if (s->way == BLOCKS || s->way == SHORT) return STREAMED;
     return s->n > 200000 || s->m * s->n > 200000 ? LARGE : SMALL;
 }
 
@@ -229,7 +236,7 @@ static duo_status batch(const world *w, duo_context *ctx)
 static duo_status call(const world *w, duo_context *ctx)
 {
     const scenario *const s = w->s;
-    if (s->way == BATCH) return batch(w, ctx);
+    if (s->way == BATCH || s->way == SHORT) return batch(w, ctx);
     switch (s->operation) {
     case DUO_SGEMM:
         return duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, s->m, s->n, s->k, 2.0f,
@@ -285,7 +292,8 @@ static bool on_device(const scenario *s)
 static bool only_copy_on_device(const scenario *s) { return on_device(s) || s->c == PLACE_KEPT; }
 
 /* Leaves room for two of the shortest pieces, or for a little more than the matrices in host memory
- * (which are sent and packed, twice), beside the operands that have a place on the device. */
+ * (which are sent and packed, twice), or for three products in host memory, beside the operands that
+ * have a place on the device. */
 static void shrink_device(const world *w)
 {
     uint64_t bytes = w->s->way == PIECES ? 2 * sizeof(float) * DUO_LEAST_PIECE + 4096 : 4096;
@@ -294,10 +302,12 @@ static void shrink_device(const world *w)
             bytes += w->work[i].bytes;
         else if (w->s->way == BLOCKS)
             bytes += w->work[i].bytes + w->work[i].bytes / 20;
+        else if (w->s->way == SHORT)
+            bytes += i == DUO_A ? w->work[i].bytes : w->work[i].bytes * 16 / (5 * PRODUCTS);
     sim_set_memory(bytes);
 }
 
-/* The last call was done in several blocks. */
+/* The last call was done in several blocks, or pieces. */
 static void check_blocks(duo_context *ctx)
 {
     const duo_plan *const plan = &duo_context_of(ctx)->resources.plan;
@@ -330,7 +340,7 @@ static bool run(world *w, const mishap *what, int nth)
     const bool may_fail = (loses || refuses) && only_copy_on_device(s);
     duo_context *ctx = NULL;
     test_reset();
-    if (s->way == PIECES || s->way == BLOCKS) shrink_device(w);
+    if (s->way == PIECES || group_of(s) == STREAMED) shrink_device(w);
     CHECK_STATUS(DUO_OK, duo_create(&ctx));
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
     if (what->warm) {

@@ -1,6 +1,6 @@
 /*
- * test_plan.c - plans of streamed products, without any device: does every plan compute the
- * product, from parts that are there, in slots that are free, within its memory, and do its
+ * test_plan.c - plans of streamed products and batches, without any device: does every plan compute
+ * them, from parts that are there, in slots that are free, within its memory, and do its
  * predictions agree with its steps?
  */
 #include <math.h>
@@ -497,6 +497,154 @@ static duo_plan_problem random_problem(test_rng *rng, int64_t most)
     return of;
 }
 
+/* ---- Batches ---- */
+
+/* Matrices in a slot: products [from, to). last: the last step with them; -1: none. */
+typedef struct matrices {
+    int64_t from, to;
+    int last;
+} matrices;
+
+typedef struct pieces {
+    const duo_plan *plan;
+    matrices slot[DUO_OPERANDS][DUO_PLAN_SLOTS];
+    int64_t sent[DUO_OPERANDS], multiplied, fetched;
+    const char *wrong;
+} pieces;
+
+static void expect_of(pieces *p, bool ok, const char *what)
+{
+    if (!ok && p->wrong == NULL) p->wrong = what;
+}
+
+static void fill_slot(pieces *p, const duo_step *s, int operand, int at)
+{
+    matrices *const in = &p->slot[operand][s->slot[operand]];
+    expect_of(p, s->slot[operand] < p->plan->space[operand].slots, "no such slot");
+    expect_of(p, s->follows >= in->last, "overwrites what is in use");
+    *in = (matrices){s->product, s->product + s->products, at};
+}
+
+static void use_slot(pieces *p, const duo_step *s, int operand, int at)
+{
+    const bool shared = operand != DUO_C && p->plan->of.shared[operand];
+    matrices *const in = &p->slot[operand][s->slot[operand]];
+    expect_of(p,
+              shared ? in->from == 0 && in->to == 1
+                     : in->from == s->product && in->to == s->product + s->products,
+              "the matrices are not there");
+    in->last = at;
+}
+
+static void check_piece(pieces *p, const duo_step *s, int at)
+{
+    const duo_plan_problem *const of = &p->plan->of;
+    expect_of(p, s->m == of->m && s->n == of->n && s->k == of->k, "cuts a product");
+    expect_of(p, s->products > 0 && s->product + s->products <= of->products, "no such products");
+    switch (s->kind) {
+    case DUO_STEP_SEND:
+        expect_of(p, of->sent[s->operand], "sends what is not in host memory");
+        p->sent[s->operand] += s->products;
+        fill_slot(p, s, s->operand, at);
+        break;
+    case DUO_STEP_MULTIPLY:
+        expect_of(p, s->product == p->multiplied && s->starts && s->ends, "not the next piece");
+        p->multiplied += s->products;
+        if (of->fetched && !of->sent[DUO_C]) fill_slot(p, s, DUO_C, at);
+        for (int i = 0; i < DUO_OPERANDS; i++)
+            if (i == DUO_C ? of->fetched : of->sent[i]) use_slot(p, s, i, at);
+        break;
+    case DUO_STEP_FETCH:
+        expect_of(p, s->product == p->fetched && s[-1].kind == DUO_STEP_MULTIPLY,
+                  "not the piece before it");
+        p->fetched += s->products;
+        use_slot(p, s, DUO_C, at);
+        break;
+    default:
+        expect_of(p, false, "no step of a batch");
+    }
+}
+
+static void check_batch(const duo_plan *plan)
+{
+    const duo_plan_problem *const of = &plan->of;
+    pieces p = {.plan = plan};
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        for (int s = 0; s < DUO_PLAN_SLOTS; s++) p.slot[i][s] = (matrices){-1, -1, -1};
+    int at = 0;
+    for (; at < plan->count && p.wrong == NULL; at++) check_piece(&p, &plan->step[at], at);
+    CHECK(p.wrong == NULL, "step %d of %d: %s", at - 1, plan->count, p.wrong);
+    CHECK(p.multiplied == of->products, "%jd products", (intmax_t)p.multiplied);
+    CHECK(p.fetched == (of->fetched ? of->products : 0), "%jd fetched", (intmax_t)p.fetched);
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const bool once = i != DUO_C && of->shared[i];
+        CHECK(p.sent[i] == (!of->sent[i] ? 0
+                            : once       ? 1
+                                         : of->products),
+              "operand %d: %jd sent", i, (intmax_t)p.sent[i]);
+    }
+    CHECK(duo_plan_bytes(plan) <= of->memory_bytes, "%g bytes of slots", duo_plan_bytes(plan));
+    check_times(plan);
+}
+
+/* Bytes of one product in every slot that the plan must have. */
+static double least_of_batch(const duo_plan_problem *of)
+{
+    const double elements[DUO_OPERANDS] = {(double)of->m * (double)of->k,
+                                           (double)of->n * (double)of->k,
+                                           (double)of->m * (double)of->n};
+    double bytes = 0.0;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const bool once = of->products == 1 || (i != DUO_C && of->shared[i]);
+        if (i == DUO_C ? of->fetched : of->sent[i]) bytes += (once ? 4.0 : 8.0) * elements[i];
+    }
+    return bytes;
+}
+
+static void batches(void)
+{
+    test_rng rng = test_rng_for("plans of batches");
+    duo_plan plan = {.step = NULL};
+    int cut = 0;
+    for (int i = 0; i < 300; i++) {
+        duo_plan_problem of =
+            problem_of(random_size(&rng, 500), random_size(&rng, 500), random_size(&rng, 500));
+        of.products = random_size(&rng, i % 10 == 0 ? 100000 : 3000);
+        for (int o = 0; o < DUO_OPERANDS; o++) {
+            of.sent[o] = test_between(&rng, 0, 3) != 0;
+            of.pinned[o] = test_between(&rng, 0, 1) != 0;
+        }
+        of.fetched = of.sent[DUO_C] || test_between(&rng, 0, 3) != 0;
+        for (int o = DUO_A; o <= DUO_B; o++) of.shared[o] = test_between(&rng, 0, 3) == 0;
+        const double least = least_of_batch(&of);
+        if (i % 3 == 1) of.memory_bytes = least * (1.0 + 10.0 * test_unit(&rng));
+        if (i % 3 == 2) of.memory_bytes = 0.99 * least;
+        name_case("batch", &of);
+        const bool made = duo_plan_make(&plan, &of);
+        CHECK(made == (of.memory_bytes >= least), "a plan: %d", made);
+        if (made) check_batch(&plan);
+        cut += made && plan.space[DUO_C].slots > 1;
+    }
+    CHECK(cut > 50, "only %d batches in pieces", cut);
+    duo_plan_free(&plan);
+}
+
+/* What goes over the link takes nearly all the time, whatever comes first or last. */
+static void batches_overlap(void)
+{
+    duo_plan plan = {.step = NULL};
+    for (int way = 0; way < 6; way++) {
+        duo_plan_problem of = problem_of(64, 64, way % 3 == 0 ? 64 : way % 3 == 1 ? 8 : 512);
+        of.products = 3000;
+        of.sent[DUO_C] = way >= 3;
+        name_case("batch at the link's rate", &of);
+        if (!CHECK(duo_plan_make(&plan, &of), "no plan")) continue;
+        const double bound = duo_plan_bound(&plan);
+        CHECK(plan.seconds <= 1.3 * bound, "%g s, bound %g", plan.seconds, bound);
+    }
+    duo_plan_free(&plan);
+}
+
 static void random_plans(void)
 {
     test_rng rng = test_rng_for("plans");
@@ -635,9 +783,10 @@ static void more_memory(void)
 }
 
 static const test_entry tests[] = {
-    {"random_plans", random_plans},   {"edges", edges},
-    {"little_memory", little_memory}, {"by_turns", by_turns},
-    {"more_memory", more_memory},     {NULL, NULL},
+    {"random_plans", random_plans},       {"edges", edges},
+    {"little_memory", little_memory},     {"by_turns", by_turns},
+    {"more_memory", more_memory},         {"batches", batches},
+    {"batches_overlap", batches_overlap}, {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "plan", tests); }
