@@ -292,8 +292,8 @@ static bool on_device(const scenario *s)
 static bool only_copy_on_device(const scenario *s) { return on_device(s) || s->c == PLACE_KEPT; }
 
 /* Leaves room for two of the shortest pieces, or for a little more than the matrices in host memory
- * (which are sent and packed, twice), or for three products in host memory, beside the operands that
- * have a place on the device. */
+ * (which are sent and packed, twice), or for three products in host memory, beside the operands
+ * that have a place on the device. */
 static void shrink_device(const world *w)
 {
     uint64_t bytes = w->s->way == PIECES ? 2 * sizeof(float) * DUO_LEAST_PIECE + 4096 : 4096;

@@ -1,0 +1,186 @@
+/*
+ * test_streamed_batches.c - batches with operands in host memory: sent, multiplied and fetched at
+ * the same time, by the simulated device's clock, and in memory that stays for the next call.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "call/context.h"
+#include "data/plan_clock.h"
+#include "gpu/backend/devices.h"
+#include "sim/clock.h"
+#include "sim/sim.h"
+#include "support/harness.h"
+
+enum { EDGE = 96, COUNT = 1024, FLOATS = EDGE * EDGE };
+
+/* A batch of squares, from lists with neighbours swapped or at equal distances. */
+typedef struct squares {
+    duo_context *ctx;
+    float *at[DUO_OPERANDS], *list[DUO_OPERANDS][COUNT];
+    bool pinned;
+} squares;
+
+static void *must(void *p)
+{
+    if (p == NULL) abort();
+    return p;
+}
+
+/* Ones, so that every element of a product is EDGE; C has NaNs. */
+static void squares_open(squares *s, bool pinned)
+{
+    *s = (squares){.ctx = test_context(), .pinned = pinned};
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const size_t bytes = (size_t)COUNT * FLOATS * sizeof(float);
+        void *memory = pinned ? NULL : must(malloc(bytes));
+        if (pinned) CHECK_STATUS(DUO_OK, duo_malloc_host(s->ctx, bytes, &memory));
+        s->at[i] = memory;
+        if (i == DUO_C) memset(memory, 0xff, bytes);
+        for (int64_t e = 0; e < COUNT * FLOATS && i != DUO_C; e++) s->at[i][e] = 1.0f;
+        for (int64_t p = 0; p < COUNT; p++) s->list[i][p] = s->at[i] + (p ^ 1) * FLOATS;
+    }
+}
+
+static void squares_close(squares *s)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        if (s->pinned)
+            CHECK_STATUS(DUO_OK, duo_free_host(s->ctx, s->at[i]));
+        else
+            free(s->at[i]);
+    test_context_end(s->ctx);
+}
+
+/* count: at most COUNT. */
+static duo_status multiply(const squares *s, bool lists, int64_t count)
+{
+    if (!lists)
+        return duo_sgemm_strided_batched(s->ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE,
+                                         EDGE, EDGE, 1.0f, s->at[DUO_A], EDGE, FLOATS, s->at[DUO_B],
+                                         EDGE, FLOATS, 0.0f, s->at[DUO_C], EDGE, FLOATS, count);
+    return duo_sgemm_batched(s->ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE, EDGE, EDGE,
+                             1.0f, (const float *const *)s->list[DUO_A], EDGE,
+                             (const float *const *)s->list[DUO_B], EDGE, 0.0f, s->list[DUO_C], EDGE,
+                             count);
+}
+
+/* Products of the simulated device are timed by their size, and computed as if alpha were 0. */
+static duo_status launch_only(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
+                              const duo_batch *batch)
+{
+    duo_call scaled = *call;
+    scaled.alpha = 0.0f;
+    return sim_backend()->launch_batch(queue, algorithm, &scaled, batch);
+}
+
+static double sim_multiply(const duo_plan_problem *of, int64_t m, int64_t n, int64_t k)
+{
+    (void)of;
+    return 2.0 * (double)m * (double)n * (double)k / 50e12;
+}
+
+/* The bound of the plan that ran, at the simulated device's rates; the simulated host takes no
+ * time. */
+static double bound_on_sim(const duo_plan *plan)
+{
+    duo_plan on_sim = *plan;
+    on_sim.of.up = on_sim.of.down = 55e9;
+    on_sim.of.both = 110e9;
+    on_sim.of.multiply = sim_multiply;
+    for (int i = 0; i < DUO_OPERANDS; i++) on_sim.of.pinned[i] = true;
+    return duo_plan_bound(&on_sim);
+}
+
+/* Each product begins after its matrices arrived. Matrices go up while others are multiplied, and
+ * while others come home. */
+static void check_order(const sim_operation *log, size_t count)
+{
+    int early = 0, multiplies = 0, both_ways = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (log[i].kind != SIM_UP) continue;
+        bool beside_product = false, beside_fetch = false;
+        for (size_t j = 0; j < count; j++) {
+            const sim_operation *const op = &log[j];
+            const bool reads = sim_span_meets(log[i].written, op->read[DUO_A]) ||
+                               sim_span_meets(log[i].written, op->read[DUO_B]);
+            /* A later SEND may overwrite the slot only when this product is done. */
+            if (op->kind == SIM_COMPUTE && reads) early += sim_overlap(&log[i], op);
+            beside_product |= op->kind == SIM_COMPUTE && sim_overlap(&log[i], op);
+            beside_fetch |= op->kind == SIM_DOWN && sim_overlap(&log[i], op);
+        }
+        multiplies += beside_product;
+        both_ways += beside_fetch;
+    }
+    CHECK(early == 0, "%d products run while their matrices are sent", early);
+    CHECK(multiplies > 0, "nothing is multiplied while matrices go up");
+    CHECK(both_ways > 0, "nothing comes home while matrices go up");
+}
+
+static void overlap_of(bool pinned, bool lists)
+{
+    squares *const s = must(malloc(sizeof *s));
+    test_case("streamed-batches/overlap/%s/%s", pinned ? "pinned" : "pageable",
+              lists ? "lists" : "strided");
+    squares_open(s, pinned);
+    for (int again = 0; again < 2; again++) {
+        const uint64_t began = sim_clock_host();
+        sim_log_reset();
+        CHECK_STATUS(DUO_OK, multiply(s, lists, COUNT));
+        const double seconds = 1e-9 * (double)(sim_clock_host() - began);
+        const double bound = bound_on_sim(&duo_context_of(s->ctx)->resources.plan);
+        const sim_operation *log;
+        const size_t count = sim_log(&log);
+        check_order(log, count);
+        CHECK(seconds >= bound && seconds <= 1.3 * bound, "%g s, bound %g s", seconds, bound);
+    }
+    squares_close(s);
+    free(s);
+}
+
+static void overlap(void)
+{
+    if (!test_on_sim()) {
+        test_skip("a GPU has no log");
+        return;
+    }
+    duo_backend backend = *sim_backend();
+    backend.launch_batch = launch_only;
+    duo_backend_install(&backend);
+    for (int way = 0; way < 4; way++) overlap_of(way / 2 == 0, way % 2 != 0);
+    duo_backend_install(sim_backend());
+}
+
+/* The second call allocates nothing; every element comes home, and none behind the last one. */
+static void second_call(void)
+{
+    static const sim_kind kinds[] = {SIM_ALLOCATE, SIM_PIN, SIM_OPEN, SIM_RELEASE};
+    enum { FEW = 40, KINDS = sizeof kinds / sizeof kinds[0] };
+    squares *const s = must(malloc(sizeof *s));
+    for (int way = 0; way < 4; way++) {
+        test_case("streamed-batches/again/%s/%s", way / 2 == 0 ? "pinned" : "pageable",
+                  way % 2 != 0 ? "lists" : "strided");
+        squares_open(s, way / 2 == 0);
+        CHECK_STATUS(DUO_OK, multiply(s, way % 2 != 0, FEW));
+        uint64_t before[KINDS];
+        for (int k = 0; k < KINDS; k++) before[k] = sim_count(kinds[k]);
+        CHECK_STATUS(DUO_OK, multiply(s, way % 2 != 0, FEW));
+        for (int k = 0; k < KINDS && test_on_sim(); k++)
+            CHECK(sim_count(kinds[k]) == before[k], "%ju calls of kind %d",
+                  (uintmax_t)(sim_count(kinds[k]) - before[k]), (int)kinds[k]);
+        int wrong = 0;
+        for (int64_t e = 0; e < FEW * FLOATS; e++) wrong += !(s->at[DUO_C][e] == (float)EDGE);
+        CHECK(wrong == 0, "%d elements are wrong", wrong);
+        CHECK(isnan(s->at[DUO_C][FEW * FLOATS]), "wrote behind the last product");
+        squares_close(s);
+    }
+    free(s);
+}
+
+int main(int argc, char **argv)
+{
+    static const test_entry tests[] = {
+        {"overlap", overlap}, {"second_call", second_call}, {NULL, NULL}};
+    return test_main(argc, argv, "streamed_batches", tests);
+}
