@@ -764,19 +764,19 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *   others   as in duo_sgemm, for every product.
  *
  * Overlap    no C may overlap another C, or any A or B; this is not checked.
- * Residence  any mix; see Conventions. The batch is decided once. On the device it is one launch:
- *            operands in host memory that are not kept are sent before it, without the gaps between
- *            them, and C comes home after it. The context keeps their device memory for later calls
- *            until duo_trim; if there is too little, each half of the batch becomes a batch of its
- *            own. On the CPU the team's threads share the products. In four cases the products are
- *            calls of duo_sgemm, one after the other: if the list of one operand leads both to host
- *            memory and to the device, or to several kept arrays; if the products are large enough
- *            to fill the machine; while a graph is captured; and on the device under
- *            DUO_MATH_FLOAT64.
+ * Residence  any mix; see Conventions. The batch is decided once. On the device it is one launch.
+ *            But if an operand is in host memory and not kept, it is one launch for each of several
+ *            pieces: their products are sent, without the gaps between them, while others are
+ *            multiplied and others come home. The context keeps the pieces' device memory for later
+ *            calls until duo_trim. On the CPU the team's threads share the products. In five cases
+ *            the products are calls of duo_sgemm, one after the other: if the list of one operand
+ *            leads both to host memory and to the device, or to several kept arrays; if the
+ *            products are large enough to fill the machine; if the device has no room for two of
+ *            them; while a graph is captured; and on the device under DUO_MATH_FLOAT64.
  * Numerics   each product, in every math, is as in duo_sgemm. In DUO_MATH_IEEE it has the same bits
- *            in every batch, and alone, on every device. In other maths one launch may use tensor
- *            cores (sgemm_gpu_mma): then the bits depend on sizes, count and alignment, too, and
- *            elements below 2^-113 may lose what is below 2^-136.
+ *            in every batch, and alone, on every device. In other maths a launch may use tensor
+ *            cores (sgemm_gpu_mma): then the bits depend on sizes, alignment, and the count of
+ *            products in a piece, too, and elements below 2^-113 may lose what is below 2^-136.
  * Explain    a batch is one call: the program is asked once (duo_set_decide), the log has one line.
  *            duo_explain_last tells sizes and residences of the first product; count, candidates,
  *            side, algorithm, threads, and predicted and measured seconds are the batch's.

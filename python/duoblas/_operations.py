@@ -151,8 +151,8 @@ def sgemm_batched(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float
     b     (count, k, n) float32, or (k, n); at least one of a and b has three dimensions
     c     (count, m, n) float32; as of sgemm. None: a new array, in C order.
 
-    One call of the library for all products: on a device one launch. For transposed factors give
-    `a.transpose(0, 2, 1)`. Strides, devices and errors are as of sgemm.
+    One call of the library for all products: on a device one launch, from host memory some. For
+    transposed factors give `a.transpose(0, 2, 1)`. Strides, devices and errors are as of sgemm.
     """
     alpha, beta = real(alpha, "alpha"), real(beta, "beta")
     ctx = context_for(ctx, [device_of(x) for x in (a, b, c)])
