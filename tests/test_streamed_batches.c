@@ -2,9 +2,11 @@
  * test_streamed_batches.c - batches with operands in host memory: sent, multiplied and fetched at
  * the same time, by the simulated device's clock, and in memory that stays for the next call.
  */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "call/context.h"
 #include "data/plan_clock.h"
@@ -178,9 +180,35 @@ static void second_call(void)
     free(s);
 }
 
+/* C is in new memory, which has no pages yet. */
+static void new_memory(void)
+{
+    squares *const s = must(malloc(sizeof *s));
+    const size_t bytes = (size_t)COUNT * FLOATS * sizeof(float);
+    test_case("streamed-batches/new-memory");
+    squares_open(s, false);
+    float *const old = s->at[DUO_C];
+    void *const fresh =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (CHECK(fresh != MAP_FAILED, "no memory")) {
+        enum { FEW = 100 };
+        s->at[DUO_C] = fresh;
+        CHECK_STATUS(DUO_OK, multiply(s, false, FEW));
+        int wrong = 0;
+        for (int64_t e = 0; e < FEW * FLOATS; e++) wrong += !(s->at[DUO_C][e] == (float)EDGE);
+        CHECK(wrong == 0, "%d elements are wrong", wrong);
+        munmap(fresh, bytes);
+    }
+    s->at[DUO_C] = old;
+    squares_close(s);
+    free(s);
+}
+
 int main(int argc, char **argv)
 {
-    static const test_entry tests[] = {
-        {"overlap", overlap}, {"second_call", second_call}, {NULL, NULL}};
+    static const test_entry tests[] = {{"overlap", overlap},
+                                       {"second_call", second_call},
+                                       {"new_memory", new_memory},
+                                       {NULL, NULL}};
     return test_main(argc, argv, "streamed_batches", tests);
 }

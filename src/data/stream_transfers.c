@@ -227,20 +227,24 @@ duo_status duo_stream_fetch(duo_stream *s, bool *moved)
 
 /* ---- The pages of C ---- */
 
-static duo_runs runs_of_c(const duo_operand *c)
+static duo_runs runs_of_c(const duo_stream *s)
 {
-    return duo_runs_of(c->rows, c->columns, c->ld, c->ld);
+    const duo_call *const call = s->local;
+    const duo_operand *const c = &call->operand[DUO_C];
+    return call->batch != NULL ? duo_runs_of_products(call, DUO_C, 0, call->batch->count)
+                               : duo_runs_of(c->rows, c->columns, c->ld, c->ld);
 }
 
-/* Runs shorter than a page are left out: the system would be asked for each. */
+/* Runs shorter than a page are left out: the system would be asked for each. So are runs that do not
+ * follow each other in memory. */
 void duo_stream_look_for_pages(duo_stream *s)
 {
     enum { SHORTEST = 1024 };
     const duo_operand *const c = &s->local->operand[DUO_C];
-    const duo_runs r = runs_of_c(c);
+    const duo_runs r = runs_of_c(s);
     const int64_t span = (r.columns - 1) * r.ld + r.rows;
-    const bool unpacked =
-        s->plan->of.fetched && !s->plan->of.pinned[DUO_C] && s->local->batch == NULL;
+    const bool in_order = r.columns == 1 || (r.each == 0 && r.ld >= r.rows);
+    const bool unpacked = s->plan->of.fetched && !s->plan->of.pinned[DUO_C] && in_order;
     const bool missing = unpacked && r.rows >= SHORTEST &&
                          duo_pages_missing(c->address, (size_t)span * sizeof(float));
     s->pages_from = missing ? 0 : -1;
@@ -250,7 +254,7 @@ bool duo_stream_make_pages(duo_stream *s)
 {
     if (s->pages_from < 0) return false;
     const duo_operand *const c = &s->local->operand[DUO_C];
-    const duo_runs r = runs_of_c(c);
+    const duo_runs r = runs_of_c(s);
     const int64_t left = r.rows * r.columns - s->pages_from;
     const int64_t count = left < DUO_PAGE_ELEMENTS ? left : DUO_PAGE_ELEMENTS;
     duo_runs_make_pages(&r, c->address, s->pages_from, count, s->threads);
@@ -269,7 +273,7 @@ static bool pages_there(const duo_stream *s, const duo_piece *p)
 {
     if (s->pages_from < 0) return true;
     const duo_operand *const c = &s->local->operand[DUO_C];
-    const duo_runs r = runs_of_c(c);
+    const duo_runs r = runs_of_c(s);
     return element(p->runs, p->host, p->from + p->count - 1) <
            element(&r, c->address, s->pages_from);
 }
