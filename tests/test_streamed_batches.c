@@ -1,6 +1,7 @@
 /*
  * test_streamed_batches.c - batches with operands in host memory: sent, multiplied and fetched at
- * the same time, by the simulated device's clock, and in memory that stays for the next call.
+ * the same time, by the simulated device's clock, and in memory that stays for the next call; and
+ * how the host packs what it sends.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -10,9 +11,11 @@
 
 #include "call/context.h"
 #include "data/plan_clock.h"
+#include "data/runs.h"
 #include "gpu/backend/devices.h"
 #include "sim/clock.h"
 #include "sim/sim.h"
+#include "support/data.h"
 #include "support/harness.h"
 
 enum { EDGE = 96, COUNT = 1024, FLOATS = EDGE * EDGE };
@@ -204,11 +207,49 @@ static void new_memory(void)
     free(s);
 }
 
+/* Runs are packed and unpacked in every way; what lies between them is neither read nor written. */
+static void every_way(void)
+{
+    enum { MOST = 40000 };
+    test_rng rng = test_rng_for("ways");
+    float *const host = must(malloc(MOST * sizeof *host)), *const packed =
+                                                               must(malloc(MOST * sizeof *packed));
+    for (int i = 0; i < 200; i++) {
+        const int64_t rows = test_between(&rng, 1, 600), columns = test_between(&rng, 1, 20);
+        const duo_runs r = {
+            .rows = rows, .columns = columns, .ld = rows + test_between(&rng, 0, 100)};
+        const int64_t from = test_between(&rng, 0, rows * columns - 1);
+        const int64_t count = test_between(&rng, 1, rows * columns - from);
+        const duo_packing_way packing = i % 2 == 0 ? DUO_PACK : DUO_PACK_PAST_CACHES;
+        int wrong = 0;
+        test_case("streamed-batches/ways/%jdx%jd/%jd/%d", (intmax_t)rows, (intmax_t)columns,
+                  (intmax_t)r.ld, i % 2);
+        for (int64_t e = 0; e < MOST; e++) host[e] = (float)e;
+        test_fill_poison(packed, MOST);
+        duo_runs_pack(&r, host, packed, from, count, packing, 2);
+        for (int64_t e = 0; e < count; e++)
+            wrong += !(packed[e] == (float)((from + e) / rows * r.ld + (from + e) % rows));
+        wrong += !isnan(packed[count]);
+        test_fill_poison(host, MOST);
+        duo_runs_pack(&r, host, packed, from, count, duo_unpacking_way_of(packing), 2);
+        int64_t written = 0;
+        for (int64_t e = 0; e < MOST; e++) {
+            written += !isnan(host[e]);
+            wrong += !isnan(host[e]) && !(host[e] == (float)e);
+        }
+        CHECK(wrong == 0 && written == count, "%d elements are wrong, %jd of %jd written", wrong,
+              (intmax_t)written, (intmax_t)count);
+    }
+    free(host);
+    free(packed);
+}
+
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {{"overlap", overlap},
                                        {"second_call", second_call},
                                        {"new_memory", new_memory},
+                                       {"every_way", every_way},
                                        {NULL, NULL}};
     return test_main(argc, argv, "streamed_batches", tests);
 }

@@ -97,5 +97,5 @@ duo_status duo_pump_down(const duo_pump *pump, duo_queue *queue, int device, con
 
 void duo_pump_unpack(const duo_pump *pump, int stage, const duo_piece *piece)
 {
-    pack(pump, stage, piece, DUO_UNPACK);
+    pack(pump, stage, piece, duo_unpacking_way_of(pump->packing));
 }

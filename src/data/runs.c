@@ -80,10 +80,12 @@ static float *run_of(const duo_runs *r, float *host, int64_t column)
 static void pack_piece(const duo_runs *r, float *host, float *packed, int64_t from, int64_t count,
                        duo_packing_way way)
 {
+    const bool unpacks = way == DUO_UNPACK || way == DUO_UNPACK_PAST_CACHES;
+    const bool past_caches = way == DUO_PACK_PAST_CACHES || way == DUO_UNPACK_PAST_CACHES;
     if (r->rows == 1 && r->columns > 1 && r->each == 0) { /* a strided vector */
         float *element = host + from * r->ld;
         for (int64_t i = 0; i < count; i++, element += r->ld) {
-            if (way == DUO_UNPACK)
+            if (unpacks)
                 *element = packed[i];
             else
                 packed[i] = *element;
@@ -94,16 +96,16 @@ static void pack_piece(const duo_runs *r, float *host, float *packed, int64_t fr
     for (int64_t i = 0; i < count; column++, row = 0) {
         const int64_t piece = r->rows - row < count - i ? r->rows - row : count - i;
         float *const run = run_of(r, host, column) + row;
+        float *const to = unpacks ? run : packed + i;
+        const float *const source = unpacks ? packed + i : run;
         const size_t bytes = (size_t)piece * sizeof(float);
-        if (way == DUO_UNPACK)
-            memcpy(run, packed + i, bytes);
-        else if (way == DUO_PACK_PAST_CACHES && bytes >= LEAST_PAST_CACHES)
-            copy_past_caches((char *)(packed + i), (const char *)run, bytes);
+        if (past_caches && bytes >= LEAST_PAST_CACHES)
+            copy_past_caches((char *)to, (const char *)source, bytes);
         else
-            memcpy(packed + i, run, bytes);
+            memcpy(to, source, bytes);
         i += piece;
     }
-    if (way == DUO_PACK_PAST_CACHES) end_past_caches();
+    if (past_caches) end_past_caches();
 }
 
 typedef struct packing {

@@ -235,8 +235,8 @@ static duo_runs runs_of_c(const duo_stream *s)
                                : duo_runs_of(c->rows, c->columns, c->ld, c->ld);
 }
 
-/* Runs shorter than a page are left out: the system would be asked for each. So are runs that do not
- * follow each other in memory. */
+/* Runs shorter than a page are left out: the system would be asked for each. So are runs that do
+ * not follow each other in memory. */
 void duo_stream_look_for_pages(duo_stream *s)
 {
     enum { SHORTEST = 1024 };
