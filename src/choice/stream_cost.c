@@ -336,6 +336,6 @@ double duo_stream_batch_seconds(const duo_call *call, const duo_conditions *cond
                 conditions->profile->round_trip_seconds;
     }
     const double moved = pageable ? up + down : fmax(fmax(up, down), (up + down) / both_ways(1));
-    return fmin(up + work_seconds + down,
-                fmax(moved, work_seconds) + last_part(bytes) * (work_seconds + down));
+    const double last = fmax(last_part(bytes), 1.0 / (double)call->batch->count); /* one product */
+    return fmin(up + work_seconds + down, fmax(moved, work_seconds) + last * (work_seconds + down));
 }
