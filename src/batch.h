@@ -1,9 +1,13 @@
 /*
- * batch.h - many products with one shape and one scaling, as their algorithms see them.
+ * batch.h - many products with one shape and one scaling, as their algorithms see them; and groups
+ * of these.
  *
  * The operands of product i are i strides behind the operands in the duo_call, or are named by a
  * list of pointers. A long list is slow to read, so duo_batch_look reads it once, and notes the
- * facts that all its pointers decide.
+ * facts that all its pointers decide. A list in device memory is not read by the host at all.
+ *
+ * A call may have groups. Each is a call with a batch of its own. The call that has them stands for
+ * all of them: it has the first one's sizes and operands, and its batch counts all products.
  */
 #ifndef DUO_BATCH_H
 #define DUO_BATCH_H
@@ -17,7 +21,7 @@ extern "C" {
 /* Facts about all pointers of a list. A part of a list has the facts of the whole list. */
 typedef struct duo_list {
     uintptr_t lowest, highest;
-    uintptr_t bits; /* no pointer is less aligned than this value */
+    uintptr_t bits; /* no pointer is less aligned than this value, if the list was read */
     bool even;      /* the pointers are the batch's stride apart */
 } duo_list;
 
@@ -25,15 +29,21 @@ typedef struct duo_list {
 typedef enum duo_batch_where {
     DUO_BATCH_TOGETHER,  /* its whole span is in one region, or at equal distances */
     DUO_BATCH_SCATTERED, /* a list: in several regions, all memory of the context's device */
-    DUO_BATCH_HOSTED     /* a list: anywhere in host memory that has no device copy */
+    DUO_BATCH_HOSTED,    /* a list: anywhere in host memory that has no device copy */
+    DUO_BATCH_UNREAD /* a list in device memory: by the caller's word all memory of the device */
 } duo_batch_where;
+
+typedef struct duo_group duo_group;
 
 struct duo_batch {
     int64_t count;
     int64_t stride[DUO_OPERANDS];        /* floats between products; not for an uneven list */
-    float *const *pointer[DUO_OPERANDS]; /* in host memory, one for each product; NULL: strides */
+    float *const *pointer[DUO_OPERANDS]; /* a list, one for each product; NULL: strides */
+    bool unread[DUO_OPERANDS];           /* the list is in device memory */
     duo_list list[DUO_OPERANDS];         /* facts about the pointers */
     int64_t shift[DUO_OPERANDS];         /* bytes from a list's pointer to the copy used instead */
+    duo_group *group;                    /* NULL: all products have one shape */
+    int64_t groups;
 
     /* Found out by call/batch.c. */
     bool mixed; /* a list leads to host memory and to a device: no route takes all products */
@@ -42,6 +52,31 @@ struct duo_batch {
      * located and placed by it. It does not touch other operands. */
     duo_call spans;
 };
+
+/* A call with its batch. */
+struct duo_group {
+    duo_call call; /* its batch is the next member */
+    duo_batch batch;
+    int64_t first_piece, per_piece; /* route_team.c: its first piece, and products of a piece */
+};
+
+/* Nothing is known about a list that was not read; kernels on tensor cores look at its
+ * pointers' alignment. */
+static inline void duo_batch_look_away(duo_batch *batch, int i)
+{
+    batch->unread[i] = true;
+    batch->stride[i] = 0;
+    batch->list[i].lowest = batch->list[i].highest = batch->list[i].bits = 0;
+    batch->list[i].even = false;
+}
+
+/* Has the batch a list that the host has not read? */
+static inline bool duo_batch_unread(const duo_batch *batch)
+{
+    bool any = false;
+    for (int i = 0; i < DUO_OPERANDS; i++) any |= batch->unread[i];
+    return any;
+}
 
 /* Sets the facts about list i, which has at least one pointer, and its stride. */
 static inline void duo_batch_look(duo_batch *batch, int i)
@@ -80,6 +115,18 @@ static inline bool duo_batch_shares(const duo_batch *batch, int i)
     return duo_batch_even(batch, i) && batch->stride[i] == 0;
 }
 
+/* Does a launch need the operand's list? Not if its pointers are at equal distances. */
+static inline bool duo_batch_listed(const duo_batch *batch, int i)
+{
+    return batch->pointer[i] != NULL && !batch->list[i].even;
+}
+
+/* Does it have to be sent? */
+static inline bool duo_batch_sends_list(const duo_batch *batch, int i)
+{
+    return duo_batch_listed(batch, i) && !batch->unread[i];
+}
+
 /* Operand i of this product. */
 static inline float *duo_batch_address(const duo_batch *batch, const duo_call *call, int i,
                                        int64_t number)
@@ -96,6 +143,23 @@ static inline uintptr_t duo_batch_bits(const duo_batch *batch, const duo_call *c
     const uintptr_t bits = (uintptr_t)o->ld * sizeof(float);
     if (batch->pointer[i] != NULL) return bits | (uintptr_t)batch->shift[i] | batch->list[i].bits;
     return bits | (uintptr_t)o->address | (uintptr_t)batch->stride[i] * sizeof(float);
+}
+
+/* Has the call groups, or a list that the host has not read? Then there is no first product that
+ * tells of the others: the call goes in one launch, or not at all. */
+static inline bool duo_call_together(const duo_call *call)
+{
+    return call->batch != NULL && (call->batch->group != NULL || duo_batch_unread(call->batch));
+}
+
+/* Groups of a batch; one without groups counts as one. Group g as a call. */
+static inline int64_t duo_batch_groups(const duo_batch *batch)
+{
+    return batch->group != NULL ? batch->groups : 1;
+}
+static inline duo_call *duo_call_group(duo_call *call, int64_t g)
+{
+    return call->batch->group != NULL ? &call->batch->group[g].call : call;
 }
 
 /* Products in the call. */
@@ -144,7 +208,7 @@ static inline void duo_call_products(const duo_call *call, int64_t first, int64_
 {
     *part = *call;
     for (int i = 0; i < DUO_OPERANDS; i++)
-        if (duo_operand_touched(&call->operand[i]))
+        if (duo_operand_touched(&call->operand[i]) && !call->batch->unread[i])
             part->operand[i].address = duo_batch_address(call->batch, call, i, first);
     part->batch = NULL;
     if (count == 1) return;

@@ -49,11 +49,11 @@ static duo_status copy(duo_queue *queue, void *dst, size_t dst_pitch, const void
     return sim_backend()->copy(queue, dst, dst_pitch, src, src_pitch, width, height);
 }
 
-static duo_status launch_batch(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
-                               const duo_batch *batch)
+static duo_status launch_batch(duo_queue *queue, duo_algorithm_id algorithm, const duo_group *group,
+                               int64_t groups)
 {
     happen();
-    return sim_backend()->launch_batch(queue, algorithm, call, batch);
+    return sim_backend()->launch_batch(queue, algorithm, group, groups);
 }
 
 static duo_status record_begin(duo_queue *queue)

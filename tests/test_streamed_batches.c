@@ -72,12 +72,14 @@ static duo_status multiply(const squares *s, bool lists, int64_t count)
 }
 
 /* Products of the simulated device are timed by their size, and computed as if alpha were 0. */
-static duo_status launch_only(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
-                              const duo_batch *batch)
+static duo_status launch_only(duo_queue *queue, duo_algorithm_id algorithm, const duo_group *group,
+                              int64_t groups)
 {
-    duo_call scaled = *call;
-    scaled.alpha = 0.0f;
-    return sim_backend()->launch_batch(queue, algorithm, &scaled, batch);
+    duo_group scaled = *group;
+    CHECK(groups == 1, "%jd groups", (intmax_t)groups);
+    scaled.call.alpha = 0.0f;
+    scaled.call.batch = &scaled.batch;
+    return sim_backend()->launch_batch(queue, algorithm, &scaled, 1);
 }
 
 static double sim_multiply(const duo_plan_problem *of, int64_t m, int64_t n, int64_t k)

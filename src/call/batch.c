@@ -1,6 +1,8 @@
-/* batch.c - finds the operands of a batch, and claims those in lists (execution.h). */
+/* batch.c - finds the operands of a batch, or of its groups, and claims those that are not placed
+ * (execution.h). */
 #include "call/execution.h"
 #include "data/coherence.h"
+#include "data/locate.h"
 #include "data/residency.h"
 
 /* The address range of an operand that begins at `begin`. */
@@ -80,10 +82,26 @@ static bool find_list(duo_call *call, int i, int device, uintptr_t low, uintptr_
     return found;
 }
 
+/* Does a list lie on this device? */
+static bool list_is_on(const duo_batch *batch, int i, int device)
+{
+    const uintptr_t low = (uintptr_t)batch->pointer[i];
+    bool crosses;
+    duo_residency_lock();
+    const duo_region *const region =
+        duo_residency_find(low, low + (size_t)batch->count * sizeof(float *), &crosses);
+    const bool on = region != NULL && duo_region_lies_on_device(region) && !region->lost &&
+                    region->device == device;
+    duo_residency_unlock();
+    return on;
+}
+
 /* False: the batch goes product by product. */
 static bool find_operand(duo_call *call, int i, int device)
 {
     uintptr_t low, high;
+    call->batch->where[i] = DUO_BATCH_UNREAD;
+    if (call->batch->unread[i]) return list_is_on(call->batch, i, device);
     span_of(call, i, &low, &high);
     call->batch->where[i] = DUO_BATCH_TOGETHER;
     if (call->batch->pointer[i] != NULL && !find_list(call, i, device, low, high)) return false;
@@ -91,7 +109,7 @@ static bool find_operand(duo_call *call, int i, int device)
     return call->batch->where[i] == DUO_BATCH_HOSTED || (high - low) % sizeof(float) == 0;
 }
 
-void duo_batch_find(duo_call *call, int device)
+static void find(duo_call *call, int device)
 {
     duo_batch *const batch = call->batch;
     batch->mixed = false;
@@ -102,25 +120,134 @@ void duo_batch_find(duo_call *call, int device)
     }
 }
 
-/* Sets [*low, *high) to the span of product p of a scattered list. Returns its region, mostly the
- * same as `before`, the previous product's; NULL: it has gone meanwhile. */
-static duo_region *along_list(const duo_execution *e, int i, int64_t p, duo_region *before,
-                              uintptr_t *low, uintptr_t *high)
+/* The operands of an unread list are where the caller says. */
+static void settle_unread(duo_call *call)
 {
-    bool crosses;
-    span_from(&e->call->operand[i], (uintptr_t)e->call->batch->pointer[i][p], low, high);
-    if (before != NULL && before->low <= *low && *high <= before->high) return before;
-    return duo_residency_find(*low, *high, &crosses);
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &call->operand[i];
+        if (!call->batch->unread[i] || !duo_operand_touched(o)) continue;
+        o->residence = DUO_AT_DEVICE;
+        o->registered = o->counts_as_device = o->on_device = true;
+        o->on_host = false;
+    }
 }
 
-/* Claims every region of a scattered list; with `holds` also holds it. Under the residency lock. */
-static duo_status claim_list(duo_execution *e, int i, bool holds)
+static duo_status locate_one(duo_call *call, int device)
 {
-    const bool written = e->call->operand[i].written;
+    duo_batch *const batch = call->batch;
+    find(call, device);
+    settle_unread(call);
+    const duo_status spans = duo_locate(device, &batch->spans);
+    for (int i = 0; i < DUO_OPERANDS; i++) batch->spans.operand[i].prepared = false;
+    if (call->number == 0) call->number = batch->spans.number;
+    return spans;
+}
+
+duo_status duo_batch_locate(duo_call *call, int device)
+{
+    duo_status status = DUO_OK;
+    for (int64_t g = 0; g < duo_batch_groups(call->batch) && status == DUO_OK; g++)
+        status = locate_one(duo_call_group(call, g), device);
+    settle_unread(call);
+    return status;
+}
+
+bool duo_batch_by_list(const duo_call *call, int i)
+{
+    return call->batch->where[i] == DUO_BATCH_SCATTERED ||
+           call->batch->where[i] == DUO_BATCH_UNREAD;
+}
+
+static bool resides(const duo_call *call)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const span = &call->batch->spans.operand[i];
+        if (!duo_operand_touched(&call->operand[i]) || duo_batch_by_list(call, i)) continue;
+        if (call->batch->where[i] != DUO_BATCH_TOGETHER || span->residence != DUO_AT_DEVICE ||
+            !span->on_device)
+            return false;
+    }
+    return !call->batch->mixed;
+}
+
+bool duo_batch_resides(const duo_call *call)
+{
+    if (call->batch->group == NULL) return resides(call);
+    for (int64_t g = 0; g < call->batch->groups; g++)
+        if (!resides(&call->batch->group[g].call)) return false;
+    return true;
+}
+
+/* Is all of the operand in memory that is in no region? */
+static bool is_plain(const duo_call *call, int i)
+{
+    uintptr_t low, high;
+    if (!duo_operand_touched(&call->operand[i])) return true;
+    if (call->batch->unread[i]) return false;
+    span_of(call, i, &low, &high);
+    return !duo_residency_near(low, high);
+}
+
+static bool all_plain(const duo_call *call)
+{
+    return is_plain(call, DUO_A) && is_plain(call, DUO_B) && is_plain(call, DUO_C);
+}
+
+bool duo_batch_plain(const duo_call *call)
+{
+    if (call->batch->group == NULL) return all_plain(call);
+    for (int64_t g = 0; g < call->batch->groups; g++)
+        if (!all_plain(&call->batch->group[g].call)) return false;
+    return true;
+}
+
+/* The region of a range that comes after one in the region `before`: mostly the same. NULL: none
+ * holds all of it. Under the residency lock. */
+static duo_region *next_region(duo_region *before, uintptr_t low, uintptr_t high)
+{
+    bool crosses;
+    if (before != NULL && before->low <= low && high <= before->high) return before;
+    return duo_residency_find(low, high, &crosses);
+}
+
+/* ---- Regions that are not placed: those of scattered lists, of unread ones, and of groups ---- */
+
+/* How many address ranges of an operand are claimed one by one. */
+static int64_t ranges_of(const duo_call *call, int i, bool grouped)
+{
+    const duo_batch *const batch = call->batch;
+    if (!duo_operand_touched(&call->operand[i])) return 0;
+    if (batch->where[i] == DUO_BATCH_SCATTERED) return batch->count;
+    return grouped || batch->where[i] == DUO_BATCH_UNREAD;
+}
+
+/* Sets [*low, *high) to range p: of a scattered list the product p, of an unread one the list
+ * itself. Returns its region; NULL: it has gone meanwhile. */
+static duo_region *region_of(const duo_call *call, int i, int64_t p, duo_region *before,
+                             uintptr_t *low, uintptr_t *high)
+{
+    const duo_batch *const batch = call->batch;
+    if (batch->where[i] == DUO_BATCH_SCATTERED) {
+        span_from(&call->operand[i], (uintptr_t)duo_batch_address(batch, call, i, p), low, high);
+    } else if (batch->where[i] == DUO_BATCH_UNREAD) {
+        *low = (uintptr_t)batch->pointer[i];
+        *high = *low + (size_t)batch->count * sizeof(float *);
+    } else {
+        *low = batch->spans.operand[i].low;
+        *high = batch->spans.operand[i].high;
+    }
+    return next_region(before, *low, *high);
+}
+
+/* Claims the regions of an operand; with `holds` also holds them. Under the residency lock. */
+static duo_status claim_operand(duo_execution *e, const duo_call *call, int i, bool holds)
+{
+    const bool written = call->operand[i].written && !call->batch->unread[i];
+    const int64_t ranges = ranges_of(call, i, e->call->batch->group != NULL);
     duo_region *before = NULL;
-    for (int64_t p = 0; p < e->call->batch->count; p++) {
+    for (int64_t p = 0; p < ranges; p++) {
         uintptr_t low, high;
-        duo_region *const region = along_list(e, i, p, before, &low, &high);
+        duo_region *const region = region_of(call, i, p, before, &low, &high);
         if (region == NULL || region->lost) return DUO_ERR_RANGE;
         if (region != before) {
             const duo_status status = duo_coherence_claim(&e->ctx->resources, region, written);
@@ -128,7 +255,7 @@ static duo_status claim_list(duo_execution *e, int i, bool holds)
         }
         if (region != before && holds) {
             duo_residency_hold(region, NULL);
-            e->held[i]++;
+            e->held++;
         }
         if (written) duo_packed_stale(&region->packed, low - region->low, high - region->low);
         before = region;
@@ -136,26 +263,33 @@ static duo_status claim_list(duo_execution *e, int i, bool holds)
     return DUO_OK;
 }
 
-/* Under the residency lock. */
-static void let_list_go(duo_execution *e, int i)
-{
-    duo_region *before = NULL;
-    for (int64_t p = 0; e->held[i] > 0; p++) {
-        uintptr_t low, high;
-        duo_region *const region = along_list(e, i, p, before, &low, &high);
-        if (region == before) continue;
-        duo_residency_let_go(region, false);
-        e->held[i]--;
-        before = region;
-    }
-}
-
 static duo_status claim(duo_execution *e, bool holds)
 {
     duo_status status = DUO_OK;
-    for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++)
-        if (e->call->batch->where[i] == DUO_BATCH_SCATTERED) status = claim_list(e, i, holds);
+    for (int64_t g = 0; g < duo_batch_groups(e->call->batch); g++)
+        for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++)
+            status = claim_operand(e, duo_call_group(e->call, g), i, holds);
     return status;
+}
+
+/* In the order in which they were held. Under the residency lock. */
+static void let_go(duo_execution *e)
+{
+    for (int64_t g = 0; e->held > 0; g++) {
+        const duo_call *const call = duo_call_group(e->call, g);
+        for (int i = 0; i < DUO_OPERANDS; i++) {
+            const int64_t ranges = ranges_of(call, i, e->call->batch->group != NULL);
+            duo_region *before = NULL;
+            for (int64_t p = 0; p < ranges && e->held > 0; p++) {
+                uintptr_t low, high;
+                duo_region *const region = region_of(call, i, p, before, &low, &high);
+                if (region == before) continue;
+                duo_residency_let_go(region, false);
+                e->held--;
+                before = region;
+            }
+        }
+    }
 }
 
 duo_status duo_batch_claim(duo_execution *e)
@@ -170,7 +304,7 @@ duo_status duo_batch_queued(duo_execution *e, bool queued)
 {
     duo_residency_lock();
     const duo_status status = queued ? claim(e, false) : DUO_OK;
-    for (int i = 0; i < DUO_OPERANDS; i++) let_list_go(e, i);
+    let_go(e);
     duo_residency_unlock();
     return status;
 }
@@ -185,7 +319,9 @@ void duo_batch_wrote_list(duo_execution *e)
     duo_residency_lock();
     for (int64_t p = 0; p < e->call->batch->count; p++) {
         uintptr_t low, high;
-        region = along_list(e, DUO_C, p, region, &low, &high);
+        span_from(&e->call->operand[DUO_C], (uintptr_t)e->call->batch->pointer[DUO_C][p], &low,
+                  &high);
+        region = next_region(region, low, high);
         if (region != NULL)
             duo_packed_stale(&region->packed, low - region->low, high - region->low);
     }

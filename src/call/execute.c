@@ -27,9 +27,11 @@
 
 /* ---- Where the operands are ---- */
 
-/* Asks the driver about operands that are not registered. */
+/* Asks the driver about operands that are not registered. Groups go together only if all of theirs
+ * are. */
 static duo_status ask_driver(duo_execution *e)
 {
+    if (e->call->batch != NULL && e->call->batch->group != NULL) return DUO_OK;
     duo_report *const report = &e->ctx->resources.report;
     const duo_status status = duo_locate_ask(report, e->call);
     return status == DUO_OK && e->call->batch != NULL
@@ -40,14 +42,8 @@ static duo_status ask_driver(duo_execution *e)
 static duo_status locate(duo_execution *e)
 {
     const int device = e->ctx->resources.device;
-    duo_batch *const batch = e->call->batch;
     const duo_status status = duo_locate(device, e->call);
-    if (status != DUO_OK || batch == NULL) return status;
-    duo_batch_find(e->call, device);
-    const duo_status spans = duo_locate(device, &batch->spans);
-    for (int i = 0; i < DUO_OPERANDS; i++) batch->spans.operand[i].prepared = false;
-    if (e->call->number == 0) e->call->number = batch->spans.number;
-    return spans;
+    return status == DUO_OK && e->call->batch != NULL ? duo_batch_locate(e->call, device) : status;
 }
 
 /* The call is about to run on the GPU: have its remembered factors still the same bytes? If not, it
@@ -103,10 +99,11 @@ static duo_status after_declining(duo_execution *e, int candidate)
     return located;
 }
 
-/* No candidate is left. Only recorded calls get here: for others one CPU algorithm never
- * declines. */
+/* No candidate is left. Only calls get here that are recorded, or go together or not at all: for
+ * others one CPU algorithm never declines. */
 static duo_outcome none_left(duo_execution *e)
 {
+    if (duo_call_together(e->call)) return DUO_DECLINED;
     if (e->failed != DUO_OK) return e->failed;
     return e->conditions.recorded ? duo_captured_refuse(&e->ctx->resources) : DUO_ERR_MEMORY;
 }
@@ -168,11 +165,11 @@ static void find_last_part(duo_execution *e)
 
 /* ---- The call ---- */
 
-static duo_status execute(duo_context *ctx, duo_call *call, duo_execution *whole);
+static duo_outcome execute(duo_context *ctx, duo_call *call, duo_execution *whole);
 
 static duo_status run_part(duo_execution *whole, duo_call *part)
 {
-    return execute(whole->ctx, part, whole);
+    return (duo_status)execute(whole->ctx, part, whole);
 }
 
 /* Finds out all that a decision needs. */
@@ -190,8 +187,8 @@ static duo_status begin(duo_execution *e, bool captured)
     return e->asked ? ask_driver(e) : DUO_OK;
 }
 
-/* whole: the call that this one is a part of, or NULL. */
-static duo_status execute(duo_context *ctx, duo_call *call, duo_execution *whole)
+/* whole: the call that this one is a part of, or NULL. DUO_DECLINED: see duo_execute_together. */
+static duo_outcome execute(duo_context *ctx, duo_call *call, duo_execution *whole)
 {
     duo_execution e;
     duo_resources *const res = &ctx->resources;
@@ -205,7 +202,7 @@ static duo_status execute(duo_context *ctx, duo_call *call, duo_execution *whole
     e.failed = DUO_OK;
     e.run_part = run_part;
     e.by = e.last_part = NULL;
-    memset(e.held, 0, sizeof e.held);
+    e.held = 0;
     const duo_status begun = begin(&e, res->stream != NULL && duo_resources_captured(res));
     if (begun != DUO_OK) return begun;
     duo_decide_begin(&e, whole != NULL ? whole->by : NULL);
@@ -219,27 +216,32 @@ static duo_status execute(duo_context *ctx, duo_call *call, duo_execution *whole
     if (e.last_part != NULL) find_last_part(&e);
     if (whole != NULL) whole->last_part = e.choice[e.ran].algorithm;
     duo_decide_end(&e, outcome);
-    return (duo_status)outcome;
+    return outcome;
 }
 
 typedef struct request {
     duo_context *ctx;
     duo_call *call;
-    duo_status status;
+    duo_outcome outcome;
 } request;
 
 static void execute_request(void *user)
 {
     request *const r = user;
-    r->status = execute(r->ctx, r->call, NULL);
+    r->outcome = execute(r->ctx, r->call, NULL);
 }
 
-duo_status duo_execute(duo_context *ctx, duo_call *call)
+duo_outcome duo_execute_together(duo_context *ctx, duo_call *call)
 {
     if (!duo_stack_is_small()) return execute(ctx, call, NULL);
     request r = {.ctx = ctx, .call = call};
     duo_stack_run(execute_request, &r);
-    return r.status;
+    return r.outcome;
+}
+
+duo_status duo_execute(duo_context *ctx, duo_call *call)
+{
+    return (duo_status)duo_execute_together(ctx, call);
 }
 
 duo_outcome duo_execute_by(duo_context *ctx, duo_call *call, const duo_algorithm *algorithm,

@@ -7,6 +7,10 @@
 /* Runs a call whose arguments are checked and whose quick returns are taken. */
 duo_status duo_execute(duo_context *ctx, duo_call *call);
 
+/* The same for a call with groups, or with a list that the host has not read (batch.h).
+ * DUO_DECLINED: it does not go in one piece, and nothing was written. */
+duo_outcome duo_execute_together(duo_context *ctx, duo_call *call);
+
 /* Carries a located call out by this algorithm: nothing is decided, explained, learned or logged. A
  * GPU algorithm needs the context's queue open; a CPU algorithm has call->threads threads. *partly:
  * it declined, but parts of C are final. */

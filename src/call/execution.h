@@ -15,7 +15,7 @@ typedef enum duo_route_id {
     DUO_ROUTE_STREAMED,   /* a product: operands are sent while it is multiplied */
     DUO_ROUTE_PIECES,     /* a reduction: vectors are sent in pieces */
     DUO_ROUTE_TEAM,       /* a batch: the team's threads take products in turn */
-    DUO_ROUTE_BATCH,      /* a batch: all products in one launch, or streamed in pieces */
+    DUO_ROUTE_BATCH,      /* a batch, or groups: all in one launch; or a batch streamed in pieces */
     DUO_ROUTE_ONE_BY_ONE, /* a batch: each product is a call of its own */
     DUO_ROUTE_RECORDED,   /* becomes part of the graph that the program captures */
     DUO_ROUTES
@@ -59,7 +59,7 @@ struct duo_execution {
     const duo_algorithm *by;        /* goes first for parts of this call; NULL: the cheapest */
     const duo_algorithm *last_part; /* did the last of them; NULL: there was none */
 
-    int64_t held[DUO_OPERANDS]; /* a SCATTERED list holds its first held[i] regions */
+    int64_t held; /* regions that batch.c holds for this call */
 };
 
 /*
@@ -81,7 +81,7 @@ duo_outcome duo_run_recorded(duo_execution *e, duo_choice *choice);
 /* Is the call a reduction, and are its vectors in host memory to be sent in pieces? */
 bool duo_reduction_streams(const duo_resources *res, const duo_call *call);
 
-/* ---- route_team.c: products over the team's threads ---- */
+/* ---- route_team.c: products over the team's threads; also of groups in plain host memory ---- */
 
 bool duo_team_takes(const duo_call *call, const duo_conditions *conditions,
                     const duo_algorithm *algorithm);
@@ -108,6 +108,8 @@ double duo_batch_seconds(const duo_call *call, const duo_conditions *conditions,
                          const duo_algorithm *algorithm);
 double duo_batch_work(const duo_call *call, const duo_conditions *conditions,
                       const duo_algorithm *algorithm);
+/* Seconds of one batch by the kernel that takes least on an H100, whatever its operands' place. */
+double duo_batch_kernel_seconds(const duo_call *call, const duo_conditions *conditions);
 
 /* ---- route_one_by_one.c ---- */
 
@@ -122,11 +124,19 @@ bool duo_recordable(const duo_call *call);
 
 /* ---- batch.c: where the operands of a batch are ---- */
 
-/* Sets spans and where, or mixed. */
-void duo_batch_find(duo_call *call, int device);
+/* Sets spans and where, or mixed, and locates the spans; of a call with groups, theirs. */
+duo_status duo_batch_locate(duo_call *call, int device);
+/* Is operand i named by a list, and are all its matrices on the device, but in no one region? */
+bool duo_batch_by_list(const duo_call *call, int i);
+/* Do all operands, of all groups, lie in memory of the context's device, which it gave or
+ * adopted? */
+bool duo_batch_resides(const duo_call *call);
+/* Do they lie in host memory near no region? */
+bool duo_batch_plain(const duo_call *call);
 /* Does the span [low, high) of operand i have bytes that are not the operand's? */
 bool duo_batch_has_gaps(const duo_call *call, int i, uintptr_t low, uintptr_t high);
-/* Claims and holds every region of a scattered list, and makes its packed operands stale. */
+/* Claims and holds every region that is not placed: of scattered lists, unread ones, and groups.
+ * Packed operands of what will be written become stale. */
 duo_status duo_batch_claim(duo_execution *e);
 /* The launch was queued, or failed. If queued, claims the regions again; lets all of them go. */
 duo_status duo_batch_queued(duo_execution *e, bool queued);

@@ -4,10 +4,11 @@
 #include <string.h>
 
 /* Will the next call have the same predictions? Learning changes ratios after a call, and a call
- * that runs without a stale array changes its credit. */
+ * that runs without a stale array changes its credit. Groups are not compared. */
 static bool lasting(const duo_call *call, const duo_conditions *conditions)
 {
-    return !duo_call_stale(duo_call_whole(call)) && conditions->ratios == NULL;
+    return !duo_call_stale(duo_call_whole(call)) && conditions->ratios == NULL &&
+           (call->batch == NULL || call->batch->group == NULL);
 }
 
 /* The call without the fields that no prediction reads. */

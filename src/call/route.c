@@ -58,7 +58,8 @@ static void set_batch_route(const duo_call *call, const duo_conditions *conditio
     const duo_algorithm *const algorithm = choice->algorithm;
     offer best = {DUO_ROUTES, (double)INFINITY, choice->threads};
     const bool recordable = !conditions->recorded || algorithm->side == DUO_SIDE_GPU;
-    if (recordable && isfinite(product))
+    const bool together = duo_call_together(call);
+    if (recordable && isfinite(product) && !together)
         take_cheaper(&best, choice, DUO_ROUTE_ONE_BY_ONE,
                      duo_one_by_one_seconds(call, conditions, algorithm, product), choice->threads);
     if (!conditions->recorded && duo_team_takes(call, conditions, algorithm))

@@ -1,5 +1,5 @@
 /* route_batch.c - a batch on the device: in one launch, or, with an operand in host memory,
- * streamed. */
+ * streamed. So are several groups of products, all in device memory, in one launch. */
 #include <math.h>
 
 #include "call/execution.h"
@@ -14,8 +14,15 @@
 static bool is_on_device(const duo_call *call, int i)
 {
     const duo_operand *const o = &call->batch->spans.operand[i];
-    return call->batch->where[i] == DUO_BATCH_SCATTERED || duo_call_hosts(call, i) ||
-           o->on_device || duo_operand_kept(o);
+    return duo_batch_by_list(call, i) || duo_call_hosts(call, i) || o->on_device ||
+           duo_operand_kept(o);
+}
+
+static duo_batched_device device_of(const duo_conditions *conditions)
+{
+    return (duo_batched_device){.multiprocessors = (int)duo_multiprocessors(conditions),
+                                .capability = conditions->capability,
+                                .shared_bytes = 227 << 10};
 }
 
 /* Microseconds of the kernels by fp32 FMA, or on tensor cores, on an H100; infinite: none takes the
@@ -24,13 +31,34 @@ static double kernel_microseconds(const duo_call *call, const duo_conditions *co
                                   bool tensor)
 {
     const duo_batched_size size = duo_batched_size_of(call, call->batch);
-    const duo_batched_device device = {.multiprocessors = (int)duo_multiprocessors(conditions),
-                                       .capability = conditions->capability,
-                                       .shared_bytes = 227 << 10};
+    const duo_batched_device device = device_of(conditions);
     double microseconds;
     (void)duo_batched_least(&size, &device, tensor ? DUO_BATCHED_TENSOR : DUO_BATCHED_TILE_8,
                             tensor ? DUO_BATCHED_KERNELS : DUO_BATCHED_TENSOR, &microseconds);
     return microseconds;
+}
+
+double duo_batch_kernel_seconds(const duo_call *call, const duo_conditions *conditions)
+{
+    double microseconds = kernel_microseconds(call, conditions, false);
+    if (conditions->math != DUO_MATH_IEEE)
+        microseconds = fmin(microseconds, kernel_microseconds(call, conditions, true));
+    return microseconds * 1e-6;
+}
+
+/* The same for groups. */
+static double groups_microseconds(const duo_call *call, const duo_conditions *conditions,
+                                  bool tensor)
+{
+    const duo_batched_device device = device_of(conditions);
+    duo_batched_sums sums = {.alone = 0.0};
+    for (int64_t g = 0; g < call->batch->groups; g++) {
+        const duo_group *const group = &call->batch->group[g];
+        const duo_batched_size size = duo_batched_size_of(&group->call, &group->batch);
+        duo_batched_add(&sums, &size, &device, tensor);
+    }
+    if (tensor && !sums.any[DUO_BATCHED_BY_TENSOR]) return (double)INFINITY;
+    return duo_batched_total(&sums);
 }
 
 /* Has the algorithm kernels for the batch? */
@@ -38,8 +66,9 @@ static bool has_kernels(const duo_call *call, const duo_conditions *conditions,
                         const duo_algorithm *algorithm)
 {
     if (algorithm->id == DUO_sgemm_gpu_ffma) return true;
-    return algorithm->id == DUO_sgemm_gpu_mma &&
-           isfinite(kernel_microseconds(call, conditions, true));
+    if (algorithm->id != DUO_sgemm_gpu_mma) return false;
+    return isfinite(call->batch->group != NULL ? groups_microseconds(call, conditions, true)
+                                               : kernel_microseconds(call, conditions, true));
 }
 
 bool duo_batch_takes(const duo_call *call, const duo_conditions *conditions,
@@ -47,9 +76,16 @@ bool duo_batch_takes(const duo_call *call, const duo_conditions *conditions,
 {
     if (!conditions->gpu || call->batch->mixed || !has_kernels(call, conditions, algorithm))
         return false;
+    if (duo_call_together(call)) return duo_batch_resides(call);
     for (int i = 0; i < DUO_OPERANDS; i++)
         if (duo_operand_touched(&call->operand[i]) && !is_on_device(call, i)) return false;
     return true;
+}
+
+/* The batch, or the first group of several. */
+static const duo_call *first_of(const duo_call *call)
+{
+    return call->batch->group != NULL ? &call->batch->group[0].call : call;
 }
 
 /* One product with B and C of all products side by side; its operands are where the launch has
@@ -62,7 +98,7 @@ static duo_call side_by_side(const duo_call *call)
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &all.operand[i];
         const duo_operand *const span = &batch->spans.operand[i];
-        const bool there = batch->where[i] == DUO_BATCH_SCATTERED || duo_call_hosts(call, i);
+        const bool there = duo_batch_by_list(call, i) || duo_call_hosts(call, i);
         if (!duo_operand_touched(o)) continue;
         o->residence = there ? DUO_AT_DEVICE : span->residence;
         o->on_device = there || span->on_device;
@@ -92,56 +128,69 @@ static double work_of(const duo_call *all, const duo_conditions *conditions)
 }
 
 /* Seconds of the batch's work: of that product, and on tensor cores less by what their kernels are
- * faster than the others. */
+ * faster than the others. Groups take as much longer than the first one as their kernels do. */
 static double batch_work(const duo_call *call, const duo_call *all,
                          const duo_conditions *conditions, const duo_algorithm *algorithm)
 {
     const double work = work_of(all, conditions);
-    if (algorithm->id == DUO_sgemm_gpu_ffma) return work;
-    return work * kernel_microseconds(call, conditions, true) /
-           kernel_microseconds(call, conditions, false);
+    const bool tensor = algorithm->id == DUO_sgemm_gpu_mma;
+    if (call->batch->group == NULL && !tensor) return work;
+    return work *
+           (call->batch->group != NULL ? groups_microseconds(call, conditions, tensor)
+                                       : kernel_microseconds(call, conditions, true)) /
+           kernel_microseconds(first_of(call), conditions, false);
 }
 
 double duo_batch_work(const duo_call *call, const duo_conditions *conditions,
                       const duo_algorithm *algorithm)
 {
-    const duo_call all = side_by_side(call);
+    const duo_call all = side_by_side(first_of(call));
     return batch_work(call, &all, conditions, algorithm);
 }
 
 double duo_batch_seconds(const duo_call *call, const duo_conditions *conditions,
                          const duo_algorithm *algorithm)
 {
-    const duo_call all = side_by_side(call);
+    const duo_call all = side_by_side(first_of(call));
     const double profiled = batch_work(call, &all, conditions, algorithm);
     const double work = profiled * duo_work_ratio(conditions, algorithm->id, profiled);
-    return duo_stream_batch_seconds(call, conditions, work) +
-           duo_transfer_seconds(&all, DUO_SIDE_GPU, conditions);
+    const double transfers = duo_transfer_seconds(&all, DUO_SIDE_GPU, conditions);
+    if (duo_call_together(call)) return work + transfers;
+    return duo_stream_batch_seconds(call, conditions, work) + transfers;
 }
 
-/* Replaces lists of pointers at equal distances by strides: these lists need not be sent. */
+/* Lists of pointers at equal distances need not be sent: the first product's operands, and strides,
+ * tell the same. */
 static void find_strides(duo_call *call, duo_batch *batch)
 {
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        if (batch->pointer[i] == NULL || !batch->list[i].even) continue;
-        call->operand[i].address = duo_batch_address(batch, call, i, 0);
-        batch->pointer[i] = NULL;
-    }
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        if (batch->pointer[i] != NULL && batch->list[i].even)
+            call->operand[i].address = duo_batch_address(batch, call, i, 0);
+}
+
+/* Launches `one`, or the call's groups. */
+static duo_status launch_all(duo_execution *e, const duo_algorithm *algorithm, duo_group *one)
+{
+    duo_group *const group = e->call->batch->group != NULL ? e->call->batch->group : one;
+    const int64_t groups = duo_batch_groups(e->call->batch);
+    for (int64_t g = 0; g < groups; g++) find_strides(&group[g].call, &group[g].batch);
+    return duo_backend_current()->launch_batch(e->ctx->resources.queue, algorithm->id, group,
+                                               groups);
 }
 
 static bool is_streamed(const duo_call *call)
 {
     bool any = false;
-    for (int i = 0; i < DUO_OPERANDS; i++) any |= duo_call_hosts(call, i);
+    for (int i = 0; i < DUO_OPERANDS && !duo_call_together(call); i++)
+        any |= duo_call_hosts(call, i);
     return any;
 }
 
-static duo_outcome launch(duo_resources *res, const duo_algorithm *algorithm, const duo_call *call)
+static duo_outcome launch(duo_execution *e, const duo_algorithm *algorithm, duo_group *one)
 {
-    const duo_status status =
-        duo_backend_current()->launch_batch(res->queue, algorithm->id, call, call->batch);
+    const duo_status status = launch_all(e, algorithm, one);
     if (status == DUO_OK) return DUO_OK;
-    (void)duo_resources_failed(res, status, "launch");
+    (void)duo_resources_failed(&e->ctx->resources, status, "launch");
     return DUO_DECLINED;
 }
 
@@ -151,18 +200,17 @@ static duo_outcome begin(duo_execution *e, const duo_algorithm *algorithm, duo_c
                          bool *queued)
 {
     duo_resources *const res = &e->ctx->resources;
-    duo_call call;
-    duo_batch batch;
+    duo_group one;
     *queued = res->plan.ran = false;
     if (duo_place_on_device(res, algorithm->id, duo_call_whole(e->call), local) != DUO_OK)
         return DUO_DECLINED;
     if (duo_batch_claim(e) != DUO_OK) return DUO_DECLINED;
-    duo_batch_use_copies(e->call, local, &call, &batch);
-    find_strides(&call, &batch);
-    call.number = batch.spans.number;
+    duo_batch_use_copies(e->call, local, &one.call, &one.batch);
+    one.call.number = one.batch.spans.number;
     const bool streamed = is_streamed(e->call);
+    if (streamed) find_strides(&one.call, &one.batch);
     const duo_outcome outcome =
-        streamed ? duo_stream_alone(e, &call, algorithm) : launch(res, algorithm, &call);
+        streamed ? duo_stream_alone(e, &one.call, algorithm) : launch(e, algorithm, &one);
     *queued = streamed ? duo_stream_did(&res->plan, DUO_STEP_MULTIPLY) : outcome == DUO_OK;
     return outcome;
 }
@@ -179,7 +227,7 @@ duo_outcome duo_run_batch(duo_execution *e, duo_choice *choice)
 {
     duo_resources *const res = &e->ctx->resources;
     const duo_call *const whole = duo_call_whole(e->call);
-    const bool home = duo_call_hosts(e->call, DUO_C);
+    const bool home = !duo_call_together(e->call) && duo_call_hosts(e->call, DUO_C);
     duo_call local;
     bool queued;
     res->on_gpu = true;

@@ -1,5 +1,5 @@
-/* route_team.c - a batch on the CPU: the team's threads take products in turn. One thread does a
- * whole product, so it has the bits that it has as a call of its own. */
+/* route_team.c - a batch, or groups, on the CPU: the team's threads take products in turn. One
+ * thread does a whole product, so it has the bits that it has as a call of its own. */
 #define _GNU_SOURCE
 #include <math.h>
 
@@ -10,11 +10,10 @@
 #include "host/team.h"
 
 typedef struct team_job {
-    const duo_call *call;
-    const duo_batch *batch;
+    const duo_group *group;
+    int64_t groups;
     const duo_algorithm *algorithm;
     duo_math math;
-    int64_t per_piece;
 } team_job;
 
 /* By the job's algorithm; if that declines, by any other that does not. */
@@ -30,22 +29,47 @@ static void do_product(const team_job *job, const duo_call *one)
     }
 }
 
-static void do_products(void *user, int64_t piece)
+/* The group that has this piece; the last one if there are several. */
+static const duo_group *group_of(const team_job *job, int64_t piece)
 {
-    const team_job *const job = user;
-    const int64_t from = piece * job->per_piece, left = job->batch->count - from;
-    const int64_t count = left < job->per_piece ? left : job->per_piece;
-    if (job->algorithm->id == DUO_sgemm_cpu_ffma && job->call->operand[DUO_A].read) {
-        duo_sgemm_cpu_ffma_products(job->call, from, count);
+    int64_t first = 0, end = job->groups;
+    while (end - first > 1) {
+        const int64_t middle = first + (end - first) / 2;
+        if (job->group[middle].first_piece <= piece)
+            first = middle;
+        else
+            end = middle;
+    }
+    return &job->group[first];
+}
+
+static void do_part(const team_job *job, const duo_group *group, int64_t piece)
+{
+    const int64_t from = (piece - group->first_piece) * group->per_piece;
+    const int64_t left = group->batch.count - from;
+    const int64_t count = left < group->per_piece ? left : group->per_piece;
+    if (job->algorithm->id == DUO_sgemm_cpu_ffma && group->call.operand[DUO_A].read) {
+        duo_sgemm_cpu_ffma_products(&group->call, from, count);
         return;
     }
-    duo_call one = *job->call;
+    duo_call one = group->call;
+    one.batch = NULL;
     for (int64_t p = from; p < from + count; p++) {
         for (int i = 0; i < DUO_OPERANDS; i++)
             if (duo_operand_touched(&one.operand[i]))
-                one.operand[i].address = duo_batch_address(job->batch, job->call, i, p);
+                one.operand[i].address = duo_batch_address(&group->batch, &group->call, i, p);
         do_product(job, &one);
     }
+}
+
+/* A piece is a part of a group, or several short groups. */
+static void do_products(void *user, int64_t piece)
+{
+    const team_job *const job = user;
+    const duo_group *group = group_of(job, piece);
+    do_part(job, group, piece);
+    for (; group > job->group && group[-1].first_piece == piece; group--)
+        do_part(job, group - 1, piece);
 }
 
 /* The first product as if its operands were in host memory. Its conditions have one thread. */
@@ -102,15 +126,55 @@ static bool leaves_gaps(const duo_call *call)
                                (uintptr_t)(c->address + c->rows));
 }
 
+static bool takes(const duo_call *call, const duo_conditions *conditions,
+                  const duo_algorithm *algorithm)
+{
+    duo_conditions alone = *conditions;
+    const duo_call one = one_in_host_memory(call, &alone);
+    return !call->batch->mixed && algorithm->accepts(&one, &alone);
+}
+
 /* A batch for the program's own BLAS is not taken: that may not bear several threads. */
 bool duo_team_takes(const duo_call *call, const duo_conditions *conditions,
                     const duo_algorithm *algorithm)
 {
+    const duo_batch *const batch = call->batch;
+    if (algorithm->side != DUO_SIDE_CPU || call->program != NULL) return false;
+    if (batch->group == NULL)
+        return !duo_batch_unread(batch) && takes(call, conditions, algorithm) && leaves_gaps(call);
+    for (int64_t g = 0; g < batch->groups; g++)
+        if (!takes(&batch->group[g].call, conditions, algorithm)) return false;
+    return duo_batch_plain(call);
+}
+
+/* Seconds of one of the products. */
+static double product_seconds(const duo_call *call, const duo_conditions *conditions,
+                              const duo_algorithm *algorithm)
+{
+    double part;
     duo_conditions alone = *conditions;
-    if (algorithm->side != DUO_SIDE_CPU || call->program != NULL || call->batch->mixed)
-        return false;
     const duo_call one = one_in_host_memory(call, &alone);
-    return algorithm->accepts(&one, &alone) && leaves_gaps(call);
+    const duo_call like = like_product(&one, algorithm, &part);
+    return of_product(duo_predict_one(&like, &alone, algorithm), part);
+}
+
+/* The products. Groups: as if the threads shared them evenly, but none takes less than its longest
+ * product. */
+static double all_seconds(const duo_call *call, const duo_conditions *conditions,
+                          const duo_algorithm *algorithm)
+{
+    const duo_batch *const batch = call->batch;
+    const double threads = conditions->threads;
+    double sum = 0.0, longest = 0.0;
+    if (batch->group == NULL)
+        return product_seconds(call, conditions, algorithm) * ceil((double)batch->count / threads);
+    for (int64_t g = 0; g < batch->groups; g++) {
+        const duo_call *const group = &batch->group[g].call;
+        const double product = product_seconds(group, conditions, algorithm);
+        sum += product * (double)group->batch->count;
+        longest = fmax(longest, product);
+    }
+    return fmax(sum / threads, longest);
 }
 
 /* The products, and the transfers from the device and back. */
@@ -118,14 +182,8 @@ double duo_team_seconds(const duo_call *call, const duo_conditions *conditions,
                         const duo_algorithm *algorithm)
 {
     const duo_profile *const profile = conditions->profile;
-    const int threads = conditions->threads;
-    double part;
-    duo_conditions alone = *conditions;
-    const duo_call one = one_in_host_memory(call, &alone);
-    const duo_call like = like_product(&one, algorithm, &part);
-    const double product = of_product(duo_predict_one(&like, &alone, algorithm), part);
-    return profile->fork_seconds + threads * profile->fork_seconds_per_thread +
-           product * ceil((double)call->batch->count / threads) +
+    return profile->fork_seconds + conditions->threads * profile->fork_seconds_per_thread +
+           all_seconds(call, conditions, algorithm) +
            duo_transfer_seconds(&call->batch->spans, DUO_SIDE_CPU, conditions);
 }
 
@@ -149,28 +207,51 @@ static void find_packed(duo_algorithm_id algorithm, duo_call *call, int threads)
     duo_place_packed(algorithm, call);
 }
 
-duo_outcome duo_run_team(duo_execution *e, duo_choice *choice)
+/* The team does the products. */
+static void run_all(duo_execution *e, const duo_algorithm *algorithm, duo_group *group,
+                    int64_t groups)
 {
     static const double kPiece = 1e-5; /* seconds; a thread gets products for at least this long */
+    double shared = 0.0;               /* seconds of the short groups in the last piece */
+    int64_t pieces = 0;
+    for (int64_t g = 0; g < groups; g++) {
+        const double one = duo_team_work(&group[g].call, &e->conditions, algorithm);
+        const double count = (double)group[g].batch.count;
+        const bool is_short = one * count < kPiece;
+        if (shared > 0.0 && (!is_short || shared >= kPiece)) {
+            pieces++;
+            shared = 0.0;
+        }
+        group[g].call.threads = 1;
+        group[g].first_piece = pieces;
+        group[g].per_piece = (int64_t)fmin(ceil(kPiece / fmax(one, 1e-9)), count);
+        if (is_short)
+            shared += one * count;
+        else
+            pieces += (group[g].batch.count + group[g].per_piece - 1) / group[g].per_piece;
+    }
+    pieces += shared > 0.0;
+    const team_job job = {
+        .group = group, .groups = groups, .algorithm = algorithm, .math = e->conditions.math};
+    duo_team_run(do_products, (void *)(uintptr_t)&job, pieces, e->conditions.threads);
+}
+
+duo_outcome duo_run_team(duo_execution *e, duo_choice *choice)
+{
     duo_resources *const res = &e->ctx->resources;
     const duo_call *const spans = &e->call->batch->spans;
-    duo_call local, call;
-    duo_batch batch;
+    duo_call local;
+    duo_group one;
+    if (e->call->batch->group != NULL) { /* in host memory that needs no placing */
+        run_all(e, choice->algorithm, e->call->batch->group, e->call->batch->groups);
+        return DUO_OK;
+    }
     duo_outcome status = duo_place_on_host(res, spans, &local);
     if (status == DUO_OK) {
-        duo_batch_use_copies(e->call, &local, &call, &batch);
-        find_packed(choice->algorithm->id, &call, e->conditions.threads);
-        call.threads = 1;
-        const double one = duo_team_work(e->call, &e->conditions, choice->algorithm);
-        const double pieces = ceil(kPiece / fmax(one, 1e-9));
-        const team_job job = {.call = &call,
-                              .batch = &batch,
-                              .algorithm = choice->algorithm,
-                              .math = e->conditions.math,
-                              .per_piece = (int64_t)fmin(pieces, (double)batch.count)};
-        duo_team_run(do_products, (void *)(uintptr_t)&job,
-                     (batch.count + job.per_piece - 1) / job.per_piece, e->conditions.threads);
-        duo_place_let_go(&call);
+        duo_batch_use_copies(e->call, &local, &one.call, &one.batch);
+        find_packed(choice->algorithm->id, &one.call, e->conditions.threads);
+        run_all(e, choice->algorithm, &one, 1);
+        duo_place_let_go(&one.call);
         duo_batch_wrote_list(e);
         status = duo_place_from_host(res, spans, &local);
     }

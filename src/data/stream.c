@@ -28,17 +28,18 @@ static duo_status compute(duo_stream *s, duo_step *step)
     s->follows[step->device] = s->follows_peer[step->device] = false;
     if (status == DUO_OK) status = duo_stream_follow(s, step, lane->compute);
     if (status != DUO_OK) return duo_stream_failed(s, step, status, "follow a transfer");
-    duo_batch batch;
-    const duo_call call = duo_stream_call(s, step, &batch);
+    duo_group piece; /* of a batch; else its call is the product */
+    piece.call = duo_stream_call(s, step, &piece.batch);
+    const duo_call *const call = &piece.call;
     duo_record_begin(s->res, step, DUO_ROW_COMPUTE);
     if (step->kind == DUO_STEP_PACK) {
-        void *const memory = call.operand[step->operand].packed;
-        status = backend->pack(lane->compute, s->algorithm, &call, step->operand, memory);
+        void *const memory = call->operand[step->operand].packed;
+        status = backend->pack(lane->compute, s->algorithm, call, step->operand, memory);
         duo_record_end(s->res, step, DUO_ROW_COMPUTE);
         return status == DUO_OK ? DUO_OK : duo_stream_failed(s, step, status, "pack a panel");
     }
-    status = call.batch != NULL ? backend->launch_batch(lane->compute, s->algorithm, &call, &batch)
-                                : backend->launch(lane->compute, s->algorithm, &call, NULL, 0);
+    status = call->batch != NULL ? backend->launch_batch(lane->compute, s->algorithm, &piece, 1)
+                                 : backend->launch(lane->compute, s->algorithm, call, NULL, 0);
     duo_record_end(s->res, step, DUO_ROW_COMPUTE);
     if (status != DUO_OK) return duo_stream_failed(s, step, status, "launch");
     step->done = 1;

@@ -70,6 +70,17 @@ typedef struct duo_gpu_batch {
     cudaError_t (*load)(void);
 } duo_gpu_batch;
 
+/* Batches of several shapes, side by side. */
+typedef struct duo_gpu_groups {
+    /* Bytes that a launch takes: at the beginning of the workspace, and in host memory. */
+    size_t (*bytes)(const duo_group *group, int64_t groups);
+    /* tensor: also by kernels of sgemm_gpu_mma. staging: the host memory, aligned to 8 bytes and
+     * free again when this returns. */
+    cudaError_t (*launch)(const duo_group *group, int64_t groups, bool tensor, void *staging,
+                          const duo_launch *how);
+    cudaError_t (*load)(void);
+} duo_gpu_groups;
+
 /* duo_NAME of every algorithm in the list that runs on the GPU, each defined in its NAME.cu. */
 #ifdef __cplusplus
 extern "C" {
@@ -80,6 +91,7 @@ extern "C" {
 #define DUO_DECLARE(operation, side, maths, name) DUO_DECLARE_##side(name)
 DUO_ALGORITHM_LIST(DUO_DECLARE)
 extern const duo_gpu_batch duo_sgemm_gpu_batched_ffma, duo_sgemm_gpu_batched_mma;
+extern const duo_gpu_groups duo_sgemm_gpu_grouped;
 
 /* Queues the tags of blocks in device memory; aligned to 16 bytes. */
 cudaError_t duo_tag_blocks(const void *memory, size_t blocks, const void *key, void *tags,

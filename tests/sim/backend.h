@@ -14,8 +14,8 @@ duo_status sim_backend_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, c
                                 size_t src_pitch, size_t width, size_t height);
 duo_status sim_backend_fill(duo_queue *queue, void *dst, size_t pitch, unsigned char value,
                             size_t width, size_t height);
-duo_status sim_backend_launch_batch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
-                                    const duo_batch *batch);
+duo_status sim_backend_launch_batch(duo_queue *queue, duo_algorithm_id id, const duo_group *group,
+                                    int64_t groups);
 duo_status sim_backend_launch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
                               uint64_t *pinned_result, uint32_t ticket);
 size_t sim_backend_packed_bytes(duo_algorithm_id id, const duo_call *call, int i);

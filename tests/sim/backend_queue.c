@@ -248,21 +248,35 @@ duo_status sim_backend_launch(duo_queue *queue, duo_algorithm_id id, const duo_c
 }
 
 /* Launches one product after the other. */
-duo_status sim_backend_launch_batch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
-                                    const duo_batch *batch)
+static duo_status append_products(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
+                                  const duo_batch *batch)
+{
+    duo_status status = DUO_OK;
+    for (int64_t p = 0; p < batch->count && status == DUO_OK; p++) {
+        work w = {.kind = WORK_LAUNCH, .call = *call};
+        for (int i = 0; i < DUO_OPERANDS; i++) {
+            if (!duo_operand_touched(&call->operand[i])) continue;
+            w.shift[i] = batch->shift[i];
+            if (batch->unread[i])
+                w.list[i] = batch->pointer[i] + p;
+            else
+                w.call.operand[i].address = duo_batch_address(batch, call, i, p);
+        }
+        status = prepare_launch(&w, queue, id, &w.call);
+        if (status == DUO_OK) status = sim_append(queue, &w);
+    }
+    return status;
+}
+
+duo_status sim_backend_launch_batch(duo_queue *queue, duo_algorithm_id id, const duo_group *group,
+                                    int64_t groups)
 {
     if (sim_forked()) return DUO_ERR_LOST;
     bool go;
     duo_status status = sim_enter(SIM_LAUNCH, queue->device, &go);
     if (!go) return sim_leave(status);
-    for (int64_t p = 0; p < batch->count && status == DUO_OK; p++) {
-        work w = {.kind = WORK_LAUNCH, .call = *call};
-        for (int i = 0; i < DUO_OPERANDS; i++)
-            if (duo_operand_touched(&call->operand[i]))
-                w.call.operand[i].address = duo_batch_address(batch, call, i, p);
-        status = prepare_launch(&w, queue, id, &w.call);
-        if (status == DUO_OK) status = sim_append(queue, &w);
-    }
+    for (int64_t g = 0; g < groups && status == DUO_OK; g++)
+        status = append_products(queue, id, &group[g].call, &group[g].batch);
     return sim_leave(status);
 }
 

@@ -80,6 +80,11 @@ bool sim_launch_legal(const work *w, int device)
         if ((!o->read && !o->written) || o->rows <= 0 || o->columns <= 0) continue;
         if (i == DUO_RESULT && w->pinned_result != NULL) continue;
         uintptr_t low, high;
+        if (w->list[i] != NULL) { /* it is not known yet where the operand is */
+            low = (uintptr_t)w->list[i];
+            if (!reachable(device, low, low + sizeof(float *), false, false, "list")) legal = false;
+            continue;
+        }
         duo_operand_span(o, &low, &high);
         if (low % sizeof(float) != 0) {
             sim_violation("launch: %s is not aligned to 4 bytes", name[i]);

@@ -64,8 +64,19 @@ static bool can_run(const work *w, int device)
     return !sim.lost[device] && (w->kind != WORK_COPY || sim_copy_lost(w) < 0);
 }
 
+/* Reads the addresses of operands that are in lists on the device. */
+static void read_lists(work *w)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        if (w->list[i] == NULL) continue;
+        float *const *const at = sim_behind(w->list[i]);
+        w->call.operand[i].address = (float *)((uintptr_t)*at + (uintptr_t)w->shift[i]);
+        w->list[i] = NULL;
+    }
+}
+
 /* A copy or launch; has the lock, and gives it up while it works. */
-static void operate(duo_queue *queue, const work *w)
+static void operate(duo_queue *queue, work *w)
 {
     const int delay = can_run(w, queue->device) ? sim.delay_microseconds : 0;
     if (delay > 0) {
@@ -74,6 +85,7 @@ static void operate(duo_queue *queue, const work *w)
         pthread_mutex_lock(&sim_lock);
     }
     if (!can_run(w, queue->device)) return;
+    if (w->kind == WORK_LAUNCH && sim_launch_legal(w, queue->device)) read_lists(w);
     const bool legal = w->kind == WORK_COPY ? sim_copy_legal(w, queue->device)
                                             : sim_launch_legal(w, queue->device);
     if (w->fails) sim.lost[queue->device] = true;

@@ -22,7 +22,9 @@ struct work {
     const char *src;
     size_t dst_pitch, src_pitch, width, height;
 
-    duo_call call; /* launch */
+    duo_call call;                    /* launch */
+    float *const *list[DUO_OPERANDS]; /* on the device: where the operand's address is; or NULL */
+    int64_t shift[DUO_OPERANDS];      /* bytes from there to the operand */
     const duo_algorithm *algorithm;
     uint64_t *pinned_result;
     uint32_t ticket;

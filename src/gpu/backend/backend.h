@@ -118,11 +118,12 @@ typedef struct duo_backend {
     duo_status (*launch)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
                          uint64_t *pinned_result, uint32_t ticket);
 
-    /* Queues a batch of products by the batch kernels of an algorithm, sgemm_gpu_ffma or
-     * sgemm_gpu_mma, with operands as for launch. Its lists are read before this returns.
-     * DUO_ERR_DEVICE: nothing was queued. */
-    duo_status (*launch_batch)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
-                               const duo_batch *batch);
+    /* Queues batches of products by the batch kernels of an algorithm, sgemm_gpu_ffma or
+     * sgemm_gpu_mma, with operands as for launch. Several batches are `groups`, and their products
+     * go side by side. Lists in host memory are read before this returns, others when the work is
+     * done. DUO_ERR_DEVICE: nothing was queued. */
+    duo_status (*launch_batch)(duo_queue *queue, duo_algorithm_id algorithm, const duo_group *group,
+                               int64_t groups);
 
     /*
      * An algorithm may pack operand A or B of sgemm (i) before it multiplies. packed_bytes: bytes

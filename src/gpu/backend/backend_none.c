@@ -166,10 +166,10 @@ static duo_status after_signal(duo_queue *later, duo_signal *signal)
     return signal_set(signal, later);
 }
 
-static duo_status launch_batch(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
-                               const duo_batch *batch)
+static duo_status launch_batch(duo_queue *queue, duo_algorithm_id algorithm, const duo_group *group,
+                               int64_t groups)
 {
-    (void)queue, (void)algorithm, (void)call, (void)batch;
+    (void)queue, (void)algorithm, (void)group, (void)groups;
     return DUO_ERR_DEVICE;
 }
 

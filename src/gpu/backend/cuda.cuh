@@ -118,6 +118,8 @@ struct duo_queue {
     void *scratch;      /* kScratchBytes */
     uint32_t loaded;    /* a bit for each algorithm that this queue has launched before */
     duo_cuda_workspace workspace;
+    void *staging; /* host memory, from which lists and what describes groups are sent */
+    size_t staging_bytes;
     bool recorded; /* filled for recordings: the memory of its launches has to stay */
     int multiprocessors, capability, cache_bytes;
     int counted; /* multiprocessors on which launches count (backend.h, share) */
@@ -182,8 +184,8 @@ void duo_cuda_record_forget(duo_recorded *recorded);
 duo_status duo_cuda_load(int device);
 duo_status duo_cuda_reserve(duo_queue *queue, duo_algorithm_id id, const duo_call *call);
 void duo_cuda_share(duo_queue *queue, double part);
-duo_status duo_cuda_launch_batch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
-                                 const duo_batch *batch);
+duo_status duo_cuda_launch_batch(duo_queue *queue, duo_algorithm_id id, const duo_group *group,
+                                 int64_t groups);
 duo_status duo_cuda_launch(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
                            uint64_t *pinned_result, uint32_t ticket);
 size_t duo_cuda_packed_bytes(duo_algorithm_id algorithm, const duo_call *call, int i);

@@ -2,6 +2,8 @@
 #include "gpu/backend/cuda.cuh"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "gpu/kernels.h"
 
@@ -51,6 +53,7 @@ duo_status duo_cuda_load(int device)
             status = status_of(algorithms[id].algorithm->load(), (duo_algorithm_id)id);
     for (const duo_algorithm_id id : {DUO_sgemm_gpu_ffma, DUO_sgemm_gpu_mma})
         if (status == DUO_OK) status = status_of(batch_of(id)->load(), id);
+    if (status == DUO_OK) status = status_of(duo_sgemm_gpu_grouped.load(), DUO_sgemm_gpu_mma);
     if (status == DUO_OK) status = duo_cuda_status(duo_tag_blocks_load(), kTags);
     __atomic_store_n(&all_loaded[device], true, __ATOMIC_RELEASE);
     return status;
@@ -150,38 +153,80 @@ static duo_status load_others(const duo_queue *queue)
     return duo_cuda_load(queue->device);
 }
 
-/* Sends the batch's lists to the workspace. The driver has copied the host memory when this
- * returns. */
-static duo_status send_lists(duo_queue *queue, const duo_batch *batch, duo_launch *how)
+/* The host memory has room for so many bytes. */
+static duo_status make_staging(duo_queue *queue, size_t wanted)
 {
-    const size_t bytes = (size_t)batch->count * sizeof(float *);
-    size_t wanted = 0, at = 0;
-    duo_status status = DUO_OK;
-    for (int i = 0; i < DUO_OPERANDS; i++) wanted += batch->pointer[i] != nullptr ? bytes : 0;
+    if (wanted <= queue->staging_bytes) return DUO_OK;
+    void *const staging = malloc(wanted);
+    if (staging == nullptr) return duo_cuda_refuse("out of host memory");
+    free(queue->staging);
+    queue->staging = staging;
+    queue->staging_bytes = wanted;
+    return DUO_OK;
+}
+
+/* Makes the workspace as large as a launch needs. */
+static duo_status make_workspace(duo_queue *queue, size_t wanted, duo_launch *how)
+{
     if (wanted > queue->workspace.bytes) duo_cuda_grow_workspace(&queue->workspace, wanted);
     if (wanted > queue->workspace.bytes) return duo_cuda_refuse("no memory for lists");
     how->workspace = queue->workspace.address;
     how->workspace_bytes = queue->workspace.bytes;
-    for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++) {
-        if (batch->pointer[i] == nullptr) continue;
-        status = duo_cuda_status(cudaMemcpyAsync(how->workspace + at, batch->pointer[i], bytes,
-                                                 cudaMemcpyHostToDevice, queue->stream),
-                                 "cudaMemcpyAsync");
-        at += bytes;
-    }
-    return status;
+    return DUO_OK;
 }
 
-duo_status duo_cuda_launch_batch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
-                                 const duo_batch *batch)
+/* Queues a copy to the workspace. The driver has copied the host memory when this returns. */
+static duo_status send(const duo_queue *queue, char *to, const void *from, size_t bytes)
+{
+    return duo_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, queue->stream),
+                           "cudaMemcpyAsync");
+}
+
+/* Sends the batch's lists to the workspace: short ones by one copy, since each takes a while. */
+static duo_status send_lists(duo_queue *queue, const duo_batch *batch, duo_launch *how)
+{
+    enum { SHORT = 1 << 16 };
+    const size_t bytes = (size_t)batch->count * sizeof(float *);
+    size_t wanted = 0, at = 0;
+    for (int i = 0; i < DUO_OPERANDS; i++) wanted += duo_batch_sends_list(batch, i) ? bytes : 0;
+    if (wanted == 0) return DUO_OK;
+    const bool at_once = wanted <= SHORT && make_staging(queue, SHORT) == DUO_OK;
+    duo_status status = make_workspace(queue, wanted, how);
+    for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++) {
+        if (!duo_batch_sends_list(batch, i)) continue;
+        if (at_once)
+            memcpy((char *)queue->staging + at, batch->pointer[i], bytes);
+        else
+            status = send(queue, how->workspace + at, batch->pointer[i], bytes);
+        at += bytes;
+    }
+    if (!at_once || status != DUO_OK) return status;
+    return send(queue, how->workspace, queue->staging, wanted);
+}
+
+static duo_status launch_groups(duo_queue *queue, duo_algorithm_id id, const duo_group *group,
+                                int64_t groups, duo_launch *how)
+{
+    const size_t wanted = duo_sgemm_gpu_grouped.bytes(group, groups);
+    duo_status status = make_staging(queue, wanted);
+    if (status == DUO_OK) status = make_workspace(queue, wanted, how);
+    if (status != DUO_OK) return status;
+    return status_of(
+        duo_sgemm_gpu_grouped.launch(group, groups, id == DUO_sgemm_gpu_mma, queue->staging, how),
+        id);
+}
+
+duo_status duo_cuda_launch_batch(duo_queue *queue, duo_algorithm_id id, const duo_group *group,
+                                 int64_t groups)
 {
     const duo_cuda_guard current(queue->device);
     duo_status status = current.status;
     duo_launch how = launch_on(queue);
     if (status == DUO_OK) status = load_others(queue);
-    if (status == DUO_OK) status = send_lists(queue, batch, &how);
+    if (status == DUO_OK && groups > 1) return launch_groups(queue, id, group, groups, &how);
+    if (status == DUO_OK) status = send_lists(queue, &group->batch, &how);
     if (status != DUO_OK) return status;
-    return status_of(batch_of(id)->launch(call, batch, &how), id);
+    return status_of(batch_of(id)->launch(&group->call, &group->batch, &how), id);
 }
 
 size_t duo_cuda_packed_bytes(duo_algorithm_id id, const duo_call *call, int i)

@@ -29,6 +29,7 @@ duo_status duo_cuda_close(duo_queue *queue)
         if (queue->own_stream) duo_cuda_forget(cudaStreamDestroy(queue->stream));
     }
     free(queue->stamps);
+    free(queue->staging);
     free(queue);
     return status;
 }

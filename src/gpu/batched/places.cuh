@@ -29,18 +29,28 @@ struct batch_places {
     }
 };
 
-/* The lists are in the workspace, one behind the other. */
-static inline batch_places places_of(const duo_batch *batch, const duo_launch *how)
+/* The floats that a copy from here may take, at most `width`: a list that the host has not read may
+ * lead to any float. */
+static __device__ __forceinline__ int width_at(const float *x, int width)
+{
+    const unsigned bits = (unsigned)reinterpret_cast<uintptr_t>(x);
+    return bits % 16 == 0 ? width : bits % 8 == 0 ? min(width, 2) : 1;
+}
+
+/* sent: where the lists that are sent are on the device, one behind the other. */
+static inline batch_places places_of(const duo_batch *batch, const void *sent)
 {
     batch_places places = {};
-    const uintptr_t *list = reinterpret_cast<const uintptr_t *>(how->workspace);
+    const uintptr_t *list = static_cast<const uintptr_t *>(sent);
     for (int i = 0; i < DUO_OPERANDS; i++) {
-        if (batch->pointer[i] == nullptr) {
+        if (!duo_batch_listed(batch, i)) {
             places.step[i] = batch->stride[i] * (int64_t)sizeof(float);
             continue;
         }
-        places.list[i] = list;
         places.step[i] = batch->shift[i];
+        places.list[i] = reinterpret_cast<const uintptr_t *>(batch->pointer[i]);
+        if (batch->unread[i]) continue;
+        places.list[i] = list;
         list += batch->count;
     }
     return places;

@@ -24,6 +24,7 @@ typedef struct duo_batched_size {
     bool wide_a, wide_b;       /* is it copied in fours along m, or n? */
     bool boxes;                /* can tensor copies read both? */
     bool reads_c, vector;
+    bool beside;        /* other groups fill what the tiles leave free */
     bool gaps_c, odd_c; /* C is not read, and sectors of memory are written in parts: those at the
                            gaps between columns; those that two columns share */
     double odd;       /* share of the operands whose columns do not begin with sectors of memory */
@@ -49,7 +50,7 @@ static inline bool duo_batched_wide(const duo_call *call, const duo_batch *batch
 /* Can tensor copies read it? All columns are on 16 bytes, and a stride apart. */
 static inline bool duo_batched_boxes(const duo_call *call, const duo_batch *batch, int i)
 {
-    return batch->pointer[i] == NULL && batch->stride[i] >= 0 &&
+    return !duo_batch_listed(batch, i) && batch->stride[i] >= 0 &&
            duo_batch_bits(batch, call, i) % 16 == 0;
 }
 
@@ -86,6 +87,7 @@ static inline duo_batched_size duo_batched_size_of(const duo_call *call, const d
         .boxes = duo_batched_boxes(call, batch, DUO_A) && duo_batched_boxes(call, batch, DUO_B),
         .reads_c = reads_c,
         .vector = duo_call_is_vector(call),
+        .beside = false,
         .gaps_c = !reads_c && c->ld != c->rows,
         .odd_c = !reads_c && c->ld == c->rows && c->ld % DUO_BATCHED_SECTOR != 0,
         .odd = duo_batched_odd(call, DUO_A) + duo_batched_odd(call, DUO_B) +
@@ -271,12 +273,13 @@ static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *
         double first, step, tile, slab, megabyte, narrow, reads_c, narrow_megabyte;
     } of[] = {{96, 4.4, 0.0796, 0.685, 0.848, 0.336, 0.923, 0.883, 1.04},
               {128, 5.05, 0.0211, 0.785, 1.05, 0.288, 0.612, 1.5, 1.43}};
-    const double narrow = s->boxes ? 0.0 : duo_batched_narrow(s, 0.5) + 0.15;
+    const double narrow = s->boxes && !s->beside ? 0.0 : duo_batched_narrow(s, 0.5) + 0.15;
     const double slabs = duo_batched_parts(s->k, 32),
                  tiles = duo_batched_parts(s->m, of[number].down) * duo_batched_parts(s->n, 128) *
                          (double)s->count;
+    const double share = tiles / device->multiprocessors;
     return duo_batched_sum(of[number].first + of[number].step * slabs,
-                           ceil(tiles / device->multiprocessors) *
+                           (s->beside ? share : ceil(share)) *
                                (of[number].tile * (1.0 + (s->reads_c ? of[number].reads_c : 0.0)) +
                                 of[number].slab * slabs * (1.0 + of[number].narrow * narrow)),
                            of[number].megabyte * s->megabytes *
@@ -352,6 +355,99 @@ static inline duo_batched_kernel duo_batched_least(const duo_batched_size *size,
         best = (duo_batched_kernel)i;
     }
     return best;
+}
+
+/* ---- Groups ---- */
+
+/*
+ * A group goes by fp32 FMA or on tensor cores, each in one launch with others of its kind: by the
+ * kernel that takes least for all of them. Vector products that go by FMA have an order of their
+ * own: each group of them is a launch of its own.
+ */
+typedef enum duo_batched_way {
+    DUO_BATCHED_BY_FMA,
+    DUO_BATCHED_BY_TENSOR,
+    DUO_BATCHED_WAYS,
+    DUO_BATCHED_ALONE = DUO_BATCHED_WAYS
+} duo_batched_way;
+
+/* tensor: may the group go on tensor cores? */
+static inline duo_batched_way duo_batched_way_of(const duo_batched_size *size,
+                                                 const duo_batched_device *device, bool tensor)
+{
+    if (tensor && isfinite(duo_batched_cost(DUO_BATCHED_WARPS_1, size, device)))
+        return DUO_BATCHED_BY_TENSOR;
+    return size->vector ? DUO_BATCHED_ALONE : DUO_BATCHED_BY_FMA;
+}
+
+/* Is there such a kernel for groups? */
+static inline bool duo_batched_groups(duo_batched_kernel kernel)
+{
+    return kernel == DUO_BATCHED_TILE_16 || kernel == DUO_BATCHED_TILE_32 ||
+           kernel == DUO_BATCHED_TILE_64 || kernel == DUO_BATCHED_WARPS_1 ||
+           kernel == DUO_BATCHED_WARPS_4 || kernel == DUO_BATCHED_WGMMA_96;
+}
+
+/* Microseconds of several groups by each kernel: the longest of what a launch takes without any
+ * product, and the sum of what their products add to that. */
+typedef struct duo_batched_sums {
+    double launch[DUO_BATCHED_KERNELS], products[DUO_BATCHED_KERNELS];
+    bool any[DUO_BATCHED_WAYS];
+    double alone;
+} duo_batched_sums;
+
+static inline void duo_batched_add(duo_batched_sums *sums, const duo_batched_size *of,
+                                   const duo_batched_device *device, bool tensor)
+{
+    duo_batched_size size = *of, none;
+    const duo_batched_way way = duo_batched_way_of(of, device, tensor);
+    size.beside = true;
+    none = size;
+    none.count = 0;
+    none.megabytes = 0.0;
+    if (way == DUO_BATCHED_ALONE) {
+        double microseconds;
+        (void)duo_batched_least(of, device, DUO_BATCHED_TILE_8, DUO_BATCHED_TENSOR, &microseconds);
+        sums->alone += microseconds;
+        return;
+    }
+    sums->any[way] = true;
+    for (int i = 0; i < DUO_BATCHED_KERNELS; i++) {
+        if (!duo_batched_groups((duo_batched_kernel)i)) continue;
+        if ((i >= DUO_BATCHED_TENSOR) != (way == DUO_BATCHED_BY_TENSOR)) continue;
+        const double launch = duo_batched_cost((duo_batched_kernel)i, &none, device);
+        sums->launch[i] = fmax(sums->launch[i], launch);
+        sums->products[i] += isfinite(launch)
+                                 ? duo_batched_cost((duo_batched_kernel)i, &size, device) - launch
+                                 : launch;
+    }
+}
+
+/* The kernel of a way that takes least for all of its groups, and its microseconds; 0 without any
+ * group. */
+static inline duo_batched_kernel duo_batched_least_for(const duo_batched_sums *sums,
+                                                       duo_batched_way way, double *microseconds)
+{
+    const int first = way == DUO_BATCHED_BY_TENSOR ? DUO_BATCHED_TENSOR : DUO_BATCHED_TILE_8;
+    const int end = way == DUO_BATCHED_BY_TENSOR ? DUO_BATCHED_KERNELS : DUO_BATCHED_TENSOR;
+    duo_batched_kernel best = (duo_batched_kernel)first;
+    *microseconds = sums->any[way] ? (double)INFINITY : 0.0;
+    for (int i = first; i < end && sums->any[way]; i++) {
+        const double cost = sums->launch[i] + sums->products[i];
+        if (!duo_batched_groups((duo_batched_kernel)i) || !(cost < *microseconds)) continue;
+        *microseconds = cost;
+        best = (duo_batched_kernel)i;
+    }
+    return best;
+}
+
+/* Microseconds of all groups. */
+static inline double duo_batched_total(const duo_batched_sums *sums)
+{
+    double fma, tensor;
+    (void)duo_batched_least_for(sums, DUO_BATCHED_BY_FMA, &fma);
+    (void)duo_batched_least_for(sums, DUO_BATCHED_BY_TENSOR, &tensor);
+    return fma + tensor + sums->alone;
 }
 
 #endif

@@ -44,12 +44,6 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
 
 /* ---- Launching ---- */
 
-static copy_kind kind_of(const duo_call *call, const duo_batch *batch, int i)
-{
-    if (duo_batched_wide(call, batch, i)) return kVectors;
-    return duo_call_along_k(call, i) ? kAlongK : kAlongEdge;
-}
-
 static int64_t tiles_along(int64_t size, int edge) { return (size + edge - 1) / edge; }
 
 /* ---- Small tiles ---- */
@@ -57,16 +51,13 @@ static int64_t tiles_along(int64_t size, int edge) { return (size + edge - 1) / 
 template <class Tile>
 static cudaError_t launch_small(const duo_call *call, const duo_batch *batch, const duo_launch *how)
 {
-    const int64_t down = tiles_along(call->m, Tile::kEdge);
-    const int64_t across = tiles_along(call->n, Tile::kEdge);
-    if (down * across > INT32_MAX / batch->count) return cudaErrorInvalidValue;
-    const tile_counts tiles = {(int)down, (int)across, down * across * batch->count};
-    const int64_t blocks = (tiles.all + Tile::kTiles - 1) / Tile::kTiles;
-    auto *const kernel =
-        call->k <= DUO_SEGMENT ? sgemm_small_tiles<Tile, true> : sgemm_small_tiles<Tile, false>;
-    return queue_kernel_behind(kernel, (unsigned)blocks, Tile::kBlock, 0, how,
-                               sgemm_problem_of(call), places_of(batch, how), tiles,
-                               kind_of(call, batch, DUO_A), kind_of(call, batch, DUO_B));
+    one_batch source;
+    if (!tile_batch_of(call, batch, how->workspace, Tile::kEdge, &source.batch))
+        return cudaErrorInvalidValue;
+    auto *const kernel = call->k <= DUO_SEGMENT ? sgemm_small_tiles<Tile, true, one_batch>
+                                                : sgemm_small_tiles<Tile, false, one_batch>;
+    return queue_kernel_behind(kernel, (unsigned)((source.batch.all - 1) / Tile::kTiles + 1),
+                               Tile::kBlock, 0, how, source);
 }
 
 using tile_8 = batch_tile<8, 2, 16, 7>;
@@ -107,7 +98,7 @@ static cudaError_t launch_large(const duo_call *call, const duo_batch *batch, co
     return queue_kernel_behind(
         large_kernel[kind_of(call, batch, DUO_A)][kind_of(call, batch, DUO_B)],
         (unsigned)(shares.whole * batch->count), large_tile::kThreads, kLargeBytes, how, p, shares,
-        places_of(batch, how));
+        places_of(batch, how->workspace));
 }
 
 /* ---- Elements ---- */
@@ -121,7 +112,7 @@ static bool element_batch_of(const duo_call *call, const duo_batch *batch, const
     if (down * across > (int64_t)UINT32_MAX / batch->count) return false;
     *b = {};
     b->p = sgemm_problem_of(call);
-    b->places = places_of(batch, how);
+    b->places = places_of(batch, how->workspace);
     b->step.a_i = call->transa ? lda : 1;
     b->step.a_k = call->transa ? 1 : lda;
     b->step.b_j = call->transb ? 1 : ldb;
@@ -196,8 +187,8 @@ static cudaError_t launch(const duo_call *call, const duo_batch *batch, const du
 template <class Tile>
 static cudaError_t load_small()
 {
-    const cudaError_t error = load_kernel(sgemm_small_tiles<Tile, true>);
-    return error == cudaSuccess ? load_kernel(sgemm_small_tiles<Tile, false>) : error;
+    const cudaError_t error = load_kernel(sgemm_small_tiles<Tile, true, one_batch>);
+    return error == cudaSuccess ? load_kernel(sgemm_small_tiles<Tile, false, one_batch>) : error;
 }
 
 static cudaError_t load()

@@ -18,34 +18,6 @@
 #include "gpu/launch.cuh"
 #include "gpu/split/wgmma/tensor_map.cuh"
 
-/* For tiles of down x across elements; turned: of op(B)' op(A)'. */
-static bool tensor_batch_of(const duo_call *call, const duo_batch *batch, const duo_launch *how,
-                            int down, int across, bool turn, tensor_batch *b)
-{
-    const int a_is = turn ? DUO_B : DUO_A, b_is = turn ? DUO_A : DUO_B;
-    *b = {};
-    b->p = sgemm_problem_of(call);
-    b->places = places_of(batch, how);
-    if (turn) {
-        b->p = turned(b->p);
-        std::swap(b->places.list[DUO_A], b->places.list[DUO_B]);
-        std::swap(b->places.step[DUO_A], b->places.step[DUO_B]);
-    }
-    const int64_t tiles_i = (b->p.m + down - 1) / down, tiles_j = (b->p.n + across - 1) / across;
-    if (call->m > INT32_MAX || call->n > INT32_MAX || call->k > INT32_MAX - kSquare ||
-        tiles_i * tiles_j > INT32_MAX / batch->count)
-        return false;
-    b->along_k_a = duo_call_along_k(call, a_is);
-    b->along_k_b = duo_call_along_k(call, b_is);
-    b->width_a = duo_batched_width(call, batch, a_is);
-    b->width_b = duo_batched_width(call, batch, b_is);
-    b->down = (int)tiles_i;
-    b->of_product = (int)(tiles_i * tiles_j);
-    b->all = b->of_product * (int)batch->count;
-    b->turned = turn;
-    return true;
-}
-
 /* Makes the map of an operand's matrices, in boxes of 32 k; and of all rows of a tile if neighbours
  * in memory are neighbours in k, else of 32. False: tensor copies cannot read it. */
 static bool make_map(CUtensorMap *map, const duo_call *call, const duo_batch *batch, int i,
@@ -71,20 +43,18 @@ static bool make_map(CUtensorMap *map, const duo_call *call, const duo_batch *ba
 /* Tiles of Down x 128. */
 template <int Down>
 struct wgmma {
-    static constexpr auto by_boxes = sgemm_wgmma_tiles<Down, true>,
-                          by_elements = sgemm_wgmma_tiles<Down, false>;
+    static constexpr auto by_boxes = sgemm_wgmma_tiles<Down, true, one_batch>,
+                          by_elements = sgemm_wgmma_tiles<Down, false, one_batch>;
 
     static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
     {
-        tensor_batch b;
+        one_batch source;
         tensor_maps maps = {};
-        if (!tensor_batch_of(call, batch, how, Down, kWgmmaEdge, false, &b))
+        if (!tensor_batch_of(call, batch, how->workspace, Down, kWgmmaEdge, false, &source.batch))
             return cudaErrorInvalidValue;
-        const int blocks = b.all < how->multiprocessors ? b.all : how->multiprocessors;
         const bool boxes = make_map(&maps.a, call, batch, DUO_A, Down) &&
                            make_map(&maps.b, call, batch, DUO_B, kWgmmaEdge);
-        return queue_kernel_behind(boxes ? by_boxes : by_elements, (unsigned)blocks, kBatchThreads,
-                                   kWgmmaRingBytes, how, b, maps);
+        return queue_wgmma(boxes ? by_boxes : by_elements, source, source.batch.all, maps, how);
     }
     static cudaError_t load()
     {
@@ -93,42 +63,23 @@ struct wgmma {
     }
 };
 
-/* Warps for a tile, tiles of a block, and blocks of a multiprocessor. */
-template <class Tile, int Warps, int Tiles, int Blocks>
-struct warps {
-    static constexpr auto kernel = sgemm_warp_tiles<Tile, Warps, Tiles, Blocks>;
-    static constexpr size_t kBytes = (size_t)Warps * Tiles * Tile::kBytes;
-
-    static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
-    {
-        tensor_batch b;
-        const bool turn = Tile::kDown == kStrip && call->m > kStrip;
-        if (!tensor_batch_of(call, batch, how, Tile::kDown, kSquare, turn, &b))
-            return cudaErrorInvalidValue;
-        return queue_kernel_behind(kernel, (unsigned)((b.all - 1) / Tiles + 1), 32 * Warps * Tiles,
-                                   kBytes, how, b);
-    }
-    static cudaError_t load() { return load_kernel_with(kernel, kBytes); }
-};
-using square_tile = warp_tile<kSquare, 2>;
-using warps_1 = warps<square_tile, 1, 4, 3>;
-using warps_2 = warps<square_tile, 2, 2, 3>;
-using warps_4 = warps<square_tile, 4, 1, 3>;
-using warps_8 = warps<square_tile, 8, 1, 1>;
-static_assert(warps_8::kBytes == DUO_BATCHED_WARPS_8_BYTES, "as the plan knows them");
-using strip_tile = warp_tile<kStrip, 3>;
-using strips_1 = warps<strip_tile, 1, 4, 3>;
-using strips_2 = warps<strip_tile, 2, 2, 3>;
-using strips_4 = warps<strip_tile, 4, 1, 3>;
-using strips_8 = warps<strip_tile, 8, 1, 1>;
-static_assert(strips_8::kBytes == DUO_BATCHED_STRIPS_8_BYTES && kStrip == DUO_BATCHED_STRIP,
-              "as the plan knows them");
+template <class Warps>
+static cudaError_t launch_warps(const duo_call *call, const duo_batch *batch, const duo_launch *how)
+{
+    constexpr int kDown = Warps::Tile::kDown;
+    const bool turn = kDown == kStrip && call->m > kStrip;
+    one_batch source;
+    if (!tensor_batch_of(call, batch, how->workspace, kDown, kSquare, turn, &source.batch))
+        return cudaErrorInvalidValue;
+    return Warps::queue(source, source.batch.all, how);
+}
 
 /* ---- Which of them ---- */
 
 static cudaError_t (*const launches[])(const duo_call *, const duo_batch *, const duo_launch *) = {
-    warps_1::launch,  warps_2::launch,  warps_4::launch,  warps_8::launch,   strips_1::launch,
-    strips_2::launch, strips_4::launch, strips_8::launch, wgmma<96>::launch, wgmma<128>::launch};
+    launch_warps<warps_1>,  launch_warps<warps_2>,  launch_warps<warps_4>,  launch_warps<warps_8>,
+    launch_warps<strips_1>, launch_warps<strips_2>, launch_warps<strips_4>, launch_warps<strips_8>,
+    wgmma<96>::launch,      wgmma<128>::launch};
 static_assert(sizeof launches / sizeof launches[0] == DUO_BATCHED_KERNELS - DUO_BATCHED_TENSOR,
               "by duo_batched_kernel");
 
@@ -149,16 +100,16 @@ static cudaError_t load()
     int capability = 0;
     cudaError_t error = current_capability(&capability);
     if (error != cudaSuccess || capability < DUO_BATCHED_WARPS_CAPABILITY) return error;
-    error = warps_1::load();
-    if (error == cudaSuccess) error = warps_2::load();
-    if (error == cudaSuccess) error = warps_4::load();
+    error = warps_1::load<one_batch>();
+    if (error == cudaSuccess) error = warps_2::load<one_batch>();
+    if (error == cudaSuccess) error = warps_4::load<one_batch>();
     if (error == cudaSuccess && shared_of_block(capability) >= warps_8::kBytes)
-        error = warps_8::load();
-    if (error == cudaSuccess) error = strips_1::load();
-    if (error == cudaSuccess) error = strips_2::load();
-    if (error == cudaSuccess) error = strips_4::load();
+        error = warps_8::load<one_batch>();
+    if (error == cudaSuccess) error = strips_1::load<one_batch>();
+    if (error == cudaSuccess) error = strips_2::load<one_batch>();
+    if (error == cudaSuccess) error = strips_4::load<one_batch>();
     if (error == cudaSuccess && shared_of_block(capability) >= strips_8::kBytes)
-        error = strips_8::load();
+        error = strips_8::load<one_batch>();
     if (error == cudaSuccess && capability == DUO_BATCHED_WGMMA_CAPABILITY)
         error = wgmma<96>::load();
     if (error == cudaSuccess && capability == DUO_BATCHED_WGMMA_CAPABILITY)

@@ -17,7 +17,7 @@
 
 #include <cuda_pipeline_primitives.h>
 
-#include "gpu/batched/places.cuh"
+#include "gpu/batched/tile_batches.cuh"
 #include "gpu/ffma/multiply.cuh"
 #include "gpu/ffma/store.cuh"
 #include "gpu/launch.cuh"
@@ -58,12 +58,6 @@ struct batch_tile {
         else
             __syncthreads();
     }
-};
-
-/* Tiles of a product, and of all. */
-struct tile_counts {
-    int down, across;
-    int64_t all;
 };
 
 /* All threads of a tile load steps of k from x on to slab[l * kRow + i], i < edge, l < steps. */
@@ -220,23 +214,29 @@ multiply_tile(const sgemm_problem &p, int64_t first_i, int64_t first_j, copy_kin
 
 /* ---- The kernel ---- */
 
-template <class Tile, bool Short>
+/* Groups need whole warps for a tile. */
+template <class Tile, bool Short, class Source>
 static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks - !Short)
-    sgemm_small_tiles(sgemm_problem p, batch_places places, tile_counts tiles, copy_kind kind_a,
-                      copy_kind kind_b)
+    sgemm_small_tiles(const __grid_constant__ Source source)
 {
     __shared__ __align__(16) float slabs[Tile::kTiles * Tile::kApart];
-    const int group = threadIdx.x / Tile::kThreads, thread = threadIdx.x % Tile::kThreads;
-    const int64_t number = (int64_t)blockIdx.x * Tile::kTiles + group;
-    if (number >= tiles.all) return;
-    const int of_product = tiles.down * tiles.across;
-    const int64_t product = of_product == 1 ? number : number / of_product;
-    const int tile = (int)(number - product * of_product);
+    const int thread = threadIdx.x % Tile::kThreads;
+    int group = threadIdx.x / Tile::kThreads;
+    if (Tile::kThreads >= 32)
+        group = __shfl_sync(~0u, group, 0); /* known to be alike in the warp */
+    int number = (int)blockIdx.x * Tile::kTiles + group;
+    if (number >= source.tiles()) return;
+    const auto &batch = source.find(number); /* groups were sent before the kernel ahead began */
+    const int product = batch.of_product == 1 ? number : number / batch.of_product;
+    const int tile = number - product * batch.of_product;
+    sgemm_problem p = batch.p;
     wait_for_kernels_ahead();
-    places.find(p, product);
-    multiply_tile<Tile, Short>(p, (int64_t)(tile % tiles.down) * Tile::kEdge,
-                               (int64_t)(tile / tiles.down) * Tile::kEdge, kind_a, kind_b,
-                               slabs + group * Tile::kApart, thread, [] { Tile::wait_for_all(); });
+    batch.places.find(p, product);
+    const unsigned down = batch.down;
+    multiply_tile<Tile, Short>(p, (int64_t)((unsigned)tile % down) * Tile::kEdge,
+                               (int64_t)((unsigned)tile / down) * Tile::kEdge, batch.kind_a,
+                               batch.kind_b, slabs + group * Tile::kApart, thread,
+                               [] { Tile::wait_for_all(); });
 }
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * batched/tensor_tiles.cuh - what the kernels of sgemm_gpu_batched_mma share: the problem and its
- * tiles.
+ * batched/tensor_tiles.cuh - what the kernels of sgemm_gpu_batched_mma share: tiles, and the
+ * operands that they read.
  *
  * As in split/product.cuh, the rows of a tensor-core product are columns j of C (op(B)), its
  * columns are rows i (op(A)).
@@ -8,36 +8,16 @@
 #ifndef DUO_BATCHED_TENSOR_TILES_CUH
 #define DUO_BATCHED_TENSOR_TILES_CUH
 
-#include "gpu/batched/places.cuh"
 #include "gpu/batched/small_tiles.cuh"
 #include "gpu/batched/squares.cuh"
+#include "gpu/batched/tile_batches.cuh"
 
-/* A batch, cut into tiles: one product's follow each other, along i first. */
-struct tensor_batch {
-    sgemm_problem p; /* of the first product */
-    batch_places places;
-    bool along_k_a, along_k_b; /* neighbours in memory are neighbours in k */
-    int width_a, width_b;      /* floats of a copy */
-    int down;                  /* tiles along i */
-    int of_product, all;       /* tiles */
-    bool turned;               /* A and B, i and j are exchanged, but not C */
-
-    /* For tiles that are computed by FMA. */
-    __device__ __forceinline__ copy_kind kind_a() const { return along_k_a ? kAlongK : kAlongEdge; }
-    __device__ __forceinline__ copy_kind kind_b() const { return along_k_b ? kAlongK : kAlongEdge; }
-};
-
-/* The same product with A and B, i and j exchanged; but not C. */
-static __host__ __device__ __forceinline__ sgemm_problem turned(const sgemm_problem &p)
+/* For tiles of down x across elements (tile_batch_of). False: sizes are too large. */
+static inline bool tensor_batch_of(const duo_call *call, const duo_batch *batch, const void *sent,
+                                   int down, int across, bool turn, tile_batch *b)
 {
-    sgemm_problem q = p;
-    q.a = p.b;
-    q.b = p.a;
-    q.m = p.n;
-    q.n = p.m;
-    q.lda = p.ldb;
-    q.ldb = p.lda;
-    return q;
+    return call->m <= INT32_MAX && call->n <= INT32_MAX && call->k <= INT32_MAX - kSquare &&
+           tile_batch_of(call, batch, sent, down, across, turn, b);
 }
 
 /* A tile: its product, and its first element of C. */
@@ -46,7 +26,7 @@ struct tensor_tile {
     int i, j;
     /* Down x Across: the elements of a tile, along i and j. */
     template <int Down, int Across = Down>
-    static __device__ __forceinline__ tensor_tile of(const tensor_batch &batch, int number)
+    static __device__ __forceinline__ tensor_tile of(const tile_batch &batch, int number)
     {
         tensor_tile tile = {batch.p, 0, 0};
         const int product = number / batch.of_product, within = number % batch.of_product;
@@ -55,13 +35,13 @@ struct tensor_tile {
         tile.j = within / batch.down * Across;
         return tile;
     }
-    __device__ __forceinline__ square_source a(const tensor_batch &batch) const
+    __device__ __forceinline__ square_source a(const tile_batch &batch) const
     {
-        return {p.a, p.lda, (int)p.m, (int)p.k, batch.width_a, batch.along_k_a};
+        return {p.a, p.lda, (int)p.m, (int)p.k, width_at(p.a, batch.width_a), batch.along_k_a};
     }
-    __device__ __forceinline__ square_source b(const tensor_batch &batch) const
+    __device__ __forceinline__ square_source b(const tile_batch &batch) const
     {
-        return {p.b, p.ldb, (int)p.n, (int)p.k, batch.width_b, batch.along_k_b};
+        return {p.b, p.ldb, (int)p.n, (int)p.k, width_at(p.b, batch.width_b), batch.along_k_b};
     }
 };
 

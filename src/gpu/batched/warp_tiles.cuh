@@ -15,6 +15,7 @@
 #ifndef DUO_BATCHED_WARP_TILES_CUH
 #define DUO_BATCHED_WARP_TILES_CUH
 
+#include "gpu/batched/plan.h"
 #include "gpu/batched/tensor_tiles.cuh"
 
 /* Of Down x 32 elements, along i and j; Stages slabs on their way. Tiles of 8 x 32 take products of
@@ -150,9 +151,9 @@ struct warp_sums {
 
 /* ---- The kernel ---- */
 
-template <class Tile, int Warps, int Tiles, int Blocks>
+template <class Tile, int Warps, int Tiles, int Blocks, class Source>
 static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
-    sgemm_warp_tiles(const __grid_constant__ tensor_batch batch)
+    sgemm_warp_tiles(const __grid_constant__ Source source)
 {
     static_assert(Warps == 1 || Tiles <= 2, "there is a barrier for each tile");
     static_assert(2 * warp_doubtful::kSlab * sizeof(float) <= Tile::kBytes, "in its stages");
@@ -166,14 +167,27 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
         const uint32_t ring =
             (uint32_t)__cvta_generic_to_shared(stages) + (uint32_t)(warp * Tile::kBytes);
         wait_for_kernels_ahead();
-        if (number >= batch.all) return;
-        const tensor_tile tile = tensor_tile::of<Tile::kDown, kSquare>(batch, number);
-        const sgemm_problem &p = tile.p;
-        const int k = (int)p.k, rows = (int)p.m - tile.i, columns = (int)p.n - tile.j; /* left */
+        if (number >= source.tiles()) return;
+        int within = number;
+        const auto &batch = source.find(within);
+        const int k = (int)batch.p.k;
+        const bool turn = Tile::kDown == kStrip && batch.turned;
         square_copies<> of_b;
         square_copies<Tile::kDown> of_a;
-        of_b.begin(tile.b(batch), tile.j, share * kSquare, lane);
-        of_a.begin(tile.a(batch), tile.i, share * kSquare, lane);
+        {
+            const tensor_tile tile = tensor_tile::of<Tile::kDown, kSquare>(batch, within);
+            const sgemm_problem &p = tile.p;
+            of_b.begin(tile.b(batch), tile.j, share * kSquare, lane);
+            of_a.begin(tile.a(batch), tile.i, share * kSquare, lane);
+            if (p.beta != 0.0f && share == 0) { /* C begins its way to the L2 cache */
+                if (turn)
+                    prefetch_tile<kSquare, Tile::kDown, 32>(p.c + tile.j + tile.i * p.ldc, p.ldc,
+                                                            p.n - tile.j, p.m - tile.i, lane);
+                else
+                    prefetch_tile<Tile::kDown, kSquare, 32>(p.c + tile.i + tile.j * p.ldc, p.ldc,
+                                                            p.m - tile.i, p.n - tile.j, lane);
+            }
+        }
         auto copy = [&](int stage) {
             const uint32_t to = ring + stage * Tile::kStageBytes;
             if (of_b.k > 0) {
@@ -185,15 +199,6 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
         const uint32_t lane_j = lane_of_rows(batch.along_k_b, 0, lane);
         const uint32_t lane_i = Tile::kDown == kStrip ? lane_of_strip(batch.along_k_a, lane)
                                                       : lane_of_rows(batch.along_k_a, 0, lane);
-        const bool turn = Tile::kDown == kStrip && batch.turned;
-        if (p.beta != 0.0f && share == 0) { /* C begins its way to the L2 cache */
-            if (turn)
-                prefetch_tile<kSquare, Tile::kDown, 32>(p.c + tile.j + tile.i * p.ldc, p.ldc,
-                                                        columns, rows, lane);
-            else
-                prefetch_tile<Tile::kDown, kSquare, 32>(p.c + tile.i + tile.j * p.ldc, p.ldc, rows,
-                                                        columns, lane);
-        }
         warp_sums<Tile> sums;
 #pragma unroll 1
         for (int stage = 0; stage < Tile::kStages; stage++) copy(stage);
@@ -213,6 +218,12 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
         __syncwarp();
         let_next_kernel_start();
 
+        int again = number; /* what is needed only here was not kept: registers are few */
+        asm volatile("" : "+r"(again));
+        const auto &same = source.find(again);
+        const tensor_tile tile = tensor_tile::of<Tile::kDown, kSquare>(same, again);
+        const sgemm_problem &p = tile.p;
+        const int rows = (int)p.m - tile.i, columns = (int)p.n - tile.j; /* left */
         sums.leave(reinterpret_cast<float *>(stages + warp * Tile::kBytes), lane);
         if (lane == 0) doubt[warp] = false;
         __syncwarp();
@@ -229,7 +240,8 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
                 if (i >= rows || j >= columns) continue;
                 multiply_tile<warp_doubtful, false>(
                     q, turn ? tile.j + j : tile.i + i, turn ? tile.i + i : tile.j + j,
-                    turn ? batch.kind_b() : batch.kind_a(), turn ? batch.kind_a() : batch.kind_b(),
+                    turn ? same.slow_kind_b() : same.slow_kind_a(),
+                    turn ? same.slow_kind_a() : same.slow_kind_b(),
                     reinterpret_cast<float *>(stages + warp * Tile::kBytes), lane,
                     [] { __syncwarp(); });
             }
@@ -247,10 +259,7 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
         /* Lanes are neighbours in a column of C. A lane reads many elements before it writes the
          * first: reads behind a write wait. */
         constexpr int kElements = Tile::kDown / Warps, kAtOnce = kElements < 8 ? kElements : 8;
-        int again = number; /* C is found again, since registers are few */
-        asm volatile("" : "+r"(again));
-        float *const all = batch.places.at(batch.p.c, DUO_C, again / batch.of_product);
-        float *const c = turn ? all + tile.j + tile.i * p.ldc : all + tile.i + tile.j * p.ldc;
+        float *const c = turn ? p.c + tile.j + tile.i * p.ldc : p.c + tile.i + tile.j * p.ldc;
 #pragma unroll 1
         for (int first = 0; first < kElements; first += kAtOnce) {
             auto number = [&](int x) { return (share + (first + x) * Warps) * 32 + lane; };
@@ -271,5 +280,38 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
         }
     }
 }
+
+/* Warps for a tile, tiles of a block, and blocks of a multiprocessor. */
+template <class Tile_, int Warps, int Tiles, int Blocks>
+struct warps {
+    using Tile = Tile_;
+    static constexpr size_t kBytes = (size_t)Warps * Tiles * Tile::kBytes;
+
+    template <class Source>
+    static cudaError_t queue(const Source &source, int tiles, const duo_launch *how)
+    {
+        return queue_kernel_behind(sgemm_warp_tiles<Tile, Warps, Tiles, Blocks, Source>,
+                                   (unsigned)((tiles - 1) / Tiles + 1), 32 * Warps * Tiles, kBytes,
+                                   how, source);
+    }
+    template <class Source>
+    static cudaError_t load()
+    {
+        return load_kernel_with(sgemm_warp_tiles<Tile, Warps, Tiles, Blocks, Source>, kBytes);
+    }
+};
+using square_tile = warp_tile<kSquare, 2>;
+using warps_1 = warps<square_tile, 1, 4, 3>;
+using warps_2 = warps<square_tile, 2, 2, 3>;
+using warps_4 = warps<square_tile, 4, 1, 3>;
+using warps_8 = warps<square_tile, 8, 1, 1>;
+static_assert(warps_8::kBytes == DUO_BATCHED_WARPS_8_BYTES, "as the plan knows them");
+using strip_tile = warp_tile<kStrip, 3>;
+using strips_1 = warps<strip_tile, 1, 4, 3>;
+using strips_2 = warps<strip_tile, 2, 2, 3>;
+using strips_4 = warps<strip_tile, 4, 1, 3>;
+using strips_8 = warps<strip_tile, 8, 1, 1>;
+static_assert(strips_8::kBytes == DUO_BATCHED_STRIPS_8_BYTES && kStrip == DUO_BATCHED_STRIP,
+              "as the plan knows them");
 
 #endif

@@ -77,8 +77,8 @@ struct tensor_maps {
 
 /* Copies all slabs of the block's tiles, by one thread. */
 template <int Down>
-static __device__ __forceinline__ void copy_boxes(const tensor_batch &batch,
-                                                  const tensor_maps &maps, wgmma_ring *ring)
+static __device__ __forceinline__ void copy_boxes(const tile_batch &batch, const tensor_maps &maps,
+                                                  wgmma_ring *ring)
 {
     const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
     const uint32_t of_i = shared_address(ring->i), of_j = shared_address(ring->j);
@@ -114,20 +114,23 @@ static __device__ __forceinline__ void copy_boxes(const tensor_batch &batch,
 }
 
 /* The same by all threads: a warp copies a square of each operand. */
-template <int Down>
-static __device__ __forceinline__ void copy_squares(const tensor_batch &batch, wgmma_ring *ring)
+template <int Down, class Source>
+static __device__ __forceinline__ void copy_squares(const Source &source, wgmma_ring *ring)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x % kWarpgroup / 32;
-    const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare), first = warp * kSquare;
+    const int first = warp * kSquare;
     const uint32_t of_i = shared_address(ring->i) + warp * kSquareBytes,
                    of_j = shared_address(ring->j) + warp * kSquareBytes;
     const uint32_t copied = shared_address(ring->copied),
                    multiplied = shared_address(ring->multiplied);
     slab_place place;
 #pragma unroll 1
-    for (int t = (int)blockIdx.x; t < batch.all; t += (int)gridDim.x) {
+    for (int t = (int)blockIdx.x; t < source.tiles(); t += (int)gridDim.x) {
+        int number = t;
+        const auto &batch = source.find(number);
+        const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
         square_copies<kSquare, true> a, b;
-        const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, t);
+        const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
         a.begin(tile.a(batch), first + tile.i, 0, lane);
         b.begin(tile.b(batch), first + tile.j, 0, lane);
 #pragma unroll 1
@@ -199,19 +202,22 @@ static __device__ __forceinline__ void split_along_rows(uint32_t square, uint32_
 }
 
 /* All slabs of the block's tiles. */
-template <int Down>
-static __device__ __forceinline__ void split_tiles(const tensor_batch &batch, wgmma_ring *ring)
+template <int Down, class Source>
+static __device__ __forceinline__ void split_tiles(const Source &source, wgmma_ring *ring)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x % kWarpgroup / 32;
-    const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare), first = warp * kSquare;
+    const int first = warp * kSquare;
     const uint32_t of_i = shared_address(ring->i) + warp * kSquareBytes,
                    lo = shared_address(ring->lo) + warp * kSquareBytes;
     const uint32_t copied = shared_address(ring->copied), split = shared_address(ring->split),
                    multiplied = shared_address(ring->multiplied);
     slab_place place, before = slab_place::before(kLoSlabs);
 #pragma unroll 1
-    for (int t = (int)blockIdx.x; t < batch.all; t += (int)gridDim.x) {
-        const int rows = (int)batch.p.m - t % batch.of_product % batch.down * Down;
+    for (int t = (int)blockIdx.x; t < source.tiles(); t += (int)gridDim.x) {
+        int number = t;
+        const auto &batch = source.find(number);
+        const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
+        const int rows = (int)batch.p.m - number % batch.of_product % batch.down * Down;
         const bool inside = first < Down && first < rows;
 #pragma unroll 1
         for (int slab = 0; slab < slabs; slab++) {
@@ -413,26 +419,28 @@ begin_products(float (&chain)[Sums], const slab_rows &rows, float (&hi)[kSteps][
     products_commit();
 }
 
-template <int Down>
-static __device__ __forceinline__ void multiply_tiles(const tensor_batch &batch, wgmma_ring *ring,
+template <int Down, class Source>
+static __device__ __forceinline__ void multiply_tiles(const Source &source, wgmma_ring *ring,
                                                       int multiplier)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x % kWarpgroup / 32;
-    const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
     const uint32_t copied = shared_address(ring->copied), split = shared_address(ring->split),
                    multiplied = shared_address(ring->multiplied);
     const uint32_t of_i = shared_address(ring->i), lo_i = shared_address(ring->lo);
     const int row = multiplier * 64; /* j in the tile */
-    const uint32_t of_j = shared_address(ring->j) + (row + warp * 16) / kSquare * kSquareBytes +
-                          lane_of_rows<true>(batch.along_k_b, warp % 2 * 16, lane);
     slab_place place;
     auto wait = [&] {
         barrier_wait(copied + 8 * place.slab, place.phase);
         barrier_wait(split + 8 * place.slab, place.phase);
     };
 #pragma unroll 1
-    for (int t = (int)blockIdx.x; t < batch.all; t += (int)gridDim.x) {
-        if (t % batch.of_product / batch.down * kWgmmaEdge + row >= batch.p.n) {
+    for (int t = (int)blockIdx.x; t < source.tiles(); t += (int)gridDim.x) {
+        int number = t;
+        const auto &batch = source.find(number);
+        const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
+        const uint32_t of_j = shared_address(ring->j) + (row + warp * 16) / kSquare * kSquareBytes +
+                              lane_of_rows<true>(batch.along_k_b, warp % 2 * 16, lane);
+        if (number % batch.of_product / batch.down * kWgmmaEdge + row >= batch.p.n) {
 #pragma unroll 1
             for (int slab = 0; slab < slabs; slab++) { /* all of the warpgroup is outside */
                 barrier_wait(split + 8 * place.slab, place.phase);
@@ -442,7 +450,7 @@ static __device__ __forceinline__ void multiply_tiles(const tensor_batch &batch,
             continue;
         }
         if (batch.p.beta != 0.0f) { /* C begins its way to the L2 cache */
-            const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, t);
+            const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
             prefetch_tile<Down, 64, kWarpgroup>(tile.p.c + tile.i + (tile.j + row) * tile.p.ldc,
                                                 tile.p.ldc, tile.p.m - tile.i,
                                                 tile.p.n - tile.j - row, threadIdx.x % kWarpgroup);
@@ -468,7 +476,9 @@ static __device__ __forceinline__ void multiply_tiles(const tensor_batch &batch,
             if (elect_one()) barrier_arrive(multiplied + 8 * at);
             if (slab == slabs) break;
         }
-        const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, t);
+        int again = t; /* what is needed only here was not kept */
+        const auto &of = source.find(again);
+        const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(of, again);
         const int first_j = tile.j + row + warp * 16;
         if (any_of_warpgroup(multiplier,
                              any_nan(sum, (int)tile.p.m - tile.i, (int)tile.p.n - first_j))) {
@@ -478,7 +488,7 @@ static __device__ __forceinline__ void multiply_tiles(const tensor_batch &batch,
             for (int part = 0; part < Down; part += doubtful_tile::kEdge)
                 if (tile.i + part < p.m)
                     multiply_tile<doubtful_tile, false>(
-                        p, tile.i + part, tile.j + row, batch.kind_a(), batch.kind_b(),
+                        p, tile.i + part, tile.j + row, of.slow_kind_a(), of.slow_kind_b(),
                         ring->doubtful[multiplier], threadIdx.x % kWarpgroup,
                         [=] { sync_warpgroup(multiplier); });
             continue;
@@ -498,9 +508,9 @@ static __device__ __forceinline__ void multiply_tiles(const tensor_batch &batch,
 constexpr int kBatchThreads = 2 * kWarpgroup + kMultiplyingThreads;
 
 /* Of Down x 128 elements. Bulk: by tensor copies; `maps` has their maps. */
-template <int Down, bool Bulk>
+template <int Down, bool Bulk, class Source>
 static __global__ void __launch_bounds__(kBatchThreads, 1)
-    sgemm_wgmma_tiles(const __grid_constant__ tensor_batch batch,
+    sgemm_wgmma_tiles(const __grid_constant__ Source source,
                       const __grid_constant__ tensor_maps maps)
 {
 #if DUO_HAS_WGMMA
@@ -520,19 +530,29 @@ static __global__ void __launch_bounds__(kBatchThreads, 1)
     wait_for_kernels_ahead();
     if (warpgroup == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-        if (!Bulk)
-            copy_squares<Down>(batch, ring);
+        if constexpr (!Bulk)
+            copy_squares<Down>(source, ring);
         else if (threadIdx.x == 0)
-            copy_boxes<Down>(batch, maps, ring);
+            copy_boxes<Down>(source.batch, maps, ring);
         let_next_kernel_start();
     } else if (warpgroup == 1) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
-        split_tiles<Down>(batch, ring);
+        split_tiles<Down>(source, ring);
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
-        multiply_tiles<Down>(batch, ring, warpgroup - 2);
+        multiply_tiles<Down>(source, ring, warpgroup - 2);
     }
 #endif
+}
+
+/* Queues a kernel of these for so many tiles. */
+template <class Source>
+static cudaError_t queue_wgmma(void (*kernel)(Source, tensor_maps), const Source &source, int tiles,
+                               const tensor_maps &maps, const duo_launch *how)
+{
+    const int blocks = tiles < how->multiprocessors ? tiles : how->multiprocessors;
+    return queue_kernel_behind(kernel, (unsigned)blocks, kBatchThreads, kWgmmaRingBytes, how,
+                               source, maps);
 }
 
 #endif
