@@ -756,10 +756,18 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *
  *     C[i] := alpha * op(A[i]) * op(B[i]) + beta * C[i],  0 <= i < count
  *
- *   a, b, c  [in] lists, in host memory, of the addresses of each product's operands. The operands
- *            are as in duo_sgemm, and not NULL if they are read or written. The lists may change
- *            when the call returns. The same A or B may stand in a list often. A list may be NULL
- *            where duo_sgemm's operand may, and if count is 0.
+ *   a, b, c  [in] lists of the addresses of each product's operands. The operands are as in
+ *            duo_sgemm, and not NULL if they are read or written. The same A or B may stand in a
+ *            list often. A list may be NULL where duo_sgemm's operand may, and if count is 0.
+ *            Lists in host memory may change when the call returns.
+ *            A list may also lie in device memory (duo_malloc, duo_adopt). Then the call does not
+ *            read it, and does not wait: the device reads it when it gets there, so it stays as it
+ *            is until the work is done (duo_synchronize, an event). By the caller's word all its
+ *            addresses are of floats in memory of the context's device, none is NULL, and no other
+ *            context works on the matrices; where a written one was prepared (duo_prepare),
+ *            duo_changed follows. If a list is on the device, and the batch does not go in one
+ *            launch (an operand is in host memory, or the GPU cannot be used), the lists are
+ *            fetched, and the call goes on as with lists in host memory.
  *   count    >= 0 products; with 0 nothing is read or written.
  *   others   as in duo_sgemm, for every product.
  *
@@ -780,8 +788,10 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  * Explain    a batch is one call: the program is asked once (duo_set_decide), the log has one line.
  *            duo_explain_last tells sizes and residences of the first product; count, candidates,
  *            side, algorithm, threads, and predicted and measured seconds are the batch's.
- * Returns    what duo_sgemm returns. With no C written: DUO_ERR_SIZE also for count < 0, and
- *            DUO_ERR_NULL for any NULL in a list. An error that comes later leaves some C written.
+ * Returns    what duo_sgemm returns. With no C written: DUO_ERR_SIZE also for count < 0,
+ *            DUO_ERR_NULL for any NULL in a list that is read, DUO_ERR_RANGE for a list that runs
+ *            over the end of device memory, and DUO_ERR_CAPTURE for one on the device while a graph
+ *            or the stream is captured. An error that comes later leaves some C written.
  * Since      1.0
  */
 DUO_API duo_status duo_sgemm_batched(duo_context *ctx, duo_layout layout, duo_transpose transa,
@@ -817,6 +827,50 @@ DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout
                                              int64_t lda, int64_t stride_a, const float *b,
                                              int64_t ldb, int64_t stride_b, float beta, float *c,
                                              int64_t ldc, int64_t stride_c, int64_t count);
+
+/**
+ * duo_sgemm_grouped - general matrix products, in groups of one shape each.
+ *
+ *     C[i] := alpha[g] * op(A[i]) * op(B[i]) + beta[g] * C[i]
+ *     for all products i of group g, 0 <= g < group_count: the first group_size[0] of the lists,
+ *     then the next group_size[1], and so on
+ *
+ *   layout       storage of all matrices.
+ *   group_count  >= 0 groups; with 0 nothing is read or written, and all pointers may be NULL.
+ *   group_size   [in] group_size[g] >= 0 is the count of group g's products. With 0 it has none,
+ *                but its other values have to be right, too.
+ *   a, b, c      [in] lists of all products' operands, as in duo_sgemm_batched. One may be NULL
+ *                where no group needs it.
+ *   others       [in] for each group what duo_sgemm_batched takes for all products. These arrays,
+ *                and group_size, have group_count values, in host memory, and are not NULL.
+ *
+ * Overlap    no C may overlap another C, or any A or B, of any group; this is not checked.
+ * Residence  any mix; see Conventions. Groups whose operands all lie in memory of the context's
+ *            device (duo_malloc, duo_adopt) go in one launch. There are more in two cases: one more
+ *            if tensor cores take some of the groups and others have a short k; and one for each
+ *            group of vector products (docs/numerics.md) that tensor cores do not take. Groups in
+ *            plain host memory whose products are small are shared by the team's threads; a tiny
+ *            group's products are calls of duo_sgemm. All other groups are calls of
+ *            duo_sgemm_batched, one after the other: those whose products fill the device, those in
+ *            kept arrays, and groups that are sent from host memory.
+ * Numerics   as in duo_sgemm_batched: in DUO_MATH_IEEE each product has the same bits alone, and in
+ *            every group. In other maths the bits depend on all groups.
+ * Explain    groups that go together are one call. duo_explain_last tells sizes and residences of
+ *            the first product of one group; the rest is of all products of that call.
+ * Returns    DUO_OK, or with no C written the first that applies of: DUO_ERR_CONTEXT, DUO_ERR_ENUM
+ *            (layout), DUO_ERR_SIZE (group_count or a group_size is negative), DUO_ERR_NULL (an
+ *            array is NULL), and what duo_sgemm_batched returns for the first group that has an
+ *            error in its arguments. An error that comes later leaves some C written.
+ * Source     groups: cblas_sgemm_batch of Intel's oneMKL, whose arguments these are.
+ * Everything else as in duo_sgemm_batched.   Since 1.0
+ */
+DUO_API duo_status duo_sgemm_grouped(duo_context *ctx, duo_layout layout, int64_t group_count,
+                                     const duo_transpose transa[], const duo_transpose transb[],
+                                     const int64_t m[], const int64_t n[], const int64_t k[],
+                                     const float alpha[], const float *const a[],
+                                     const int64_t lda[], const float *const b[],
+                                     const int64_t ldb[], const float beta[], float *const c[],
+                                     const int64_t ldc[], const int64_t group_size[]);
 
 /**
  * duo_sasum - sum of absolute values.

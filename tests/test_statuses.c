@@ -184,6 +184,31 @@ static duo_status products(duo_context *c, const float *a, float *out)
                              EDGE, list, EDGE, 1.0f, outs, EDGE / 2, 2);
 }
 
+/* Of two products and of one. */
+static duo_status groups(duo_context *c, const float *a, float *out)
+{
+    static const duo_transpose plainly[] = {DUO_NO_TRANS, DUO_NO_TRANS},
+                               turned[] = {DUO_TRANS, DUO_TRANS};
+    static const int64_t m[] = {EDGE / 2, EDGE / 4}, two[] = {2, 2}, ld[] = {EDGE, EDGE},
+                         size[] = {2, 1};
+    static const float one[] = {1.0f, 1.0f};
+    const float *const list[] = {a, a, a};
+    float *const outs[] = {out, out + EDGE, out + 2 * EDGE};
+    return duo_sgemm_grouped(c, DUO_COL_MAJOR, 2, plainly, turned, m, two, two, one, list, ld, list,
+                             ld, one, outs, m, size);
+}
+
+/* One group, with arguments that may be wrong. */
+static duo_status group(duo_context *c, int layout, int64_t m, const float *const list[],
+                        int64_t lda, float *const outs[], int64_t size)
+{
+    static const duo_transpose plainly[] = {DUO_NO_TRANS};
+    static const int64_t two[] = {2};
+    static const float one[] = {1.0f};
+    return duo_sgemm_grouped(c, (duo_layout)layout, 1, plainly, plainly, &m, two, two, one, list,
+                             &lda, list, two, one, outs, two, &size);
+}
+
 static duo_status strided(duo_context *c, const float *a, float *out)
 {
     return duo_sgemm_strided_batched(c, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_TRANS, EDGE / 2, 2, 2,

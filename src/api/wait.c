@@ -94,6 +94,7 @@ duo_status duo_trim(duo_context *given)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     duo_resources_trim(&ctx->resources);
+    duo_context_forget_groups(ctx);
     duo_remembered_forget(0, UINTPTR_MAX);
     duo_scratch_trim();
     return DUO_OK;

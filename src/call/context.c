@@ -105,12 +105,44 @@ duo_status duo_context_end(duo_context *ctx)
     duo_resources_close(&ctx->resources);
     const duo_status status = duo_resources_tell(&ctx->resources);
     duo_plan_free(&ctx->resources.plan);
+    duo_context_forget_groups(ctx);
     ctx->handled.kind = DUO_HANDLE_NONE;
     duo_lock(DUO_LOCK_CONTEXTS);
     ctx->next = pool;
     pool = ctx;
     duo_unlock(DUO_LOCK_CONTEXTS);
     return status;
+}
+
+/* ---- Groups ---- */
+
+/* The last call had the groups: it can no longer be explained. */
+static void forget_last(duo_last *last)
+{
+    if (!last->tiny && last->call.batch != NULL && last->batch.group != NULL) duo_last_forget(last);
+    last->batch.group = NULL;
+}
+
+void duo_context_forget_groups(duo_context *ctx)
+{
+    forget_last(&ctx->last);
+    free(ctx->groups);
+    ctx->groups = NULL;
+    ctx->groups_room = 0;
+}
+
+duo_status duo_context_groups(duo_context *ctx, int64_t groups)
+{
+    size_t bytes;
+    forget_last(&ctx->last);
+    if (groups <= ctx->groups_room) return DUO_OK;
+    if (__builtin_mul_overflow((size_t)groups, sizeof *ctx->groups, &bytes)) return DUO_ERR_MEMORY;
+    duo_group *const room = malloc(bytes);
+    if (room == NULL) return DUO_ERR_MEMORY;
+    free(ctx->groups);
+    ctx->groups = room;
+    ctx->groups_room = groups;
+    return DUO_OK;
 }
 
 /* ---- Default contexts ---- */

@@ -19,6 +19,8 @@ struct duo_context {
     duo_resources resources;
     duo_last last;
     duo_memo memo[DUO_MEMOS];
+    duo_group *groups; /* of the last call that had some; room for groups_room */
+    int64_t groups_room;
     duo_context *next;  /* in the pool, or among the idle default contexts */
     duo_context *older; /* in the list of all: the one made before */
 };
@@ -39,6 +41,12 @@ duo_status duo_context_end(duo_context *ctx);
 /* Opens the context's queue on its device, if that is not done yet. DUO_ERR_DEVICE: there is no
  * usable GPU, and the report says why. */
 duo_status duo_context_open(duo_context *ctx);
+
+/* Makes room for groups. If the last call had groups, it is forgotten. DUO_ERR_MEMORY: there is
+ * none. */
+duo_status duo_context_groups(duo_context *ctx, int64_t groups);
+/* Frees the room. */
+void duo_context_forget_groups(duo_context *ctx);
 
 /* Do the context's calls become part of a graph, by duo_graph_begin or in the caller's capture of
  * its stream? Then nothing may wait. */
