@@ -137,7 +137,8 @@ module duoblas
         c_duo_set_remember, c_duo_warm_up, c_duo_synchronize, c_duo_trim
     public :: c_duo_event_create, c_duo_event_destroy, c_duo_event_record, c_duo_event_wait, &
         c_duo_event_synchronize, c_duo_event_query
-    public :: c_duo_device_count, c_duo_sgemm, c_duo_sgemm_batched, c_duo_sgemm_strided_batched, &
+    public :: c_duo_device_count, c_duo_sgemm, c_duo_sgemm_batched, c_duo_sgemm_grouped, &
+        c_duo_sgemm_strided_batched, &
         c_duo_sasum, c_duo_ssum, c_duo_sdot
     public :: c_duo_malloc, c_duo_free, c_duo_malloc_host, c_duo_free_host, c_duo_copy
     public :: c_duo_keep, c_duo_changed, c_duo_fetch, c_duo_release, c_duo_prepare
@@ -360,6 +361,19 @@ module duoblas
             integer(c_int), value :: layout, transa, transb
             integer(c_int64_t), value :: m, n, k, lda, ldb, ldc, count
             real(c_float), value :: alpha, beta
+            integer(c_int) :: status
+        end function
+        function c_duo_sgemm_grouped(ctx, layout, group_count, transa, transb, m, n, k, alpha, a, &
+            lda, b, ldb, beta, c, ldc, group_size) bind(c, name="duo_sgemm_grouped") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int), value :: layout
+            integer(c_int64_t), value :: group_count
+            integer(c_int), intent(in) :: transa(*), transb(*)
+            integer(c_int64_t), intent(in) :: m(*), n(*), k(*), lda(*), ldb(*), ldc(*)
+            integer(c_int64_t), intent(in) :: group_size(*)
+            real(c_float), intent(in) :: alpha(*), beta(*)
+            type(c_ptr), intent(in) :: a(*), b(*), c(*)
             integer(c_int) :: status
         end function
         function c_duo_sgemm_strided_batched(ctx, layout, transa, transb, m, n, k, alpha, a, lda, &

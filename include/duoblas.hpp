@@ -796,6 +796,96 @@ inline void gemm_batched(duo_context *ctx, list_view<const float> a, list_view<c
     check(gemm_batched(std::nothrow, ctx, a, b, c, alpha, beta));
 }
 
+/* Products of one shape, for gemm_grouped. */
+struct gemm_group {
+    list_view<const float> a, b;
+    list_view<float> c;
+    float alpha = 1, beta = 0;
+};
+
+namespace detail
+{
+
+/* The arguments of duo_sgemm_grouped, column-major. A group with a row-major C is transposed. */
+class joined_groups
+{
+  public:
+    duo_status join(const gemm_group *group, int64_t count) noexcept
+    {
+        int64_t products = 0;
+        for (int64_t g = 0; g < count; g++) {
+            if (!fit_batch(group[g].a, group[g].b, group[g].c)) return DUO_ERR_SIZE;
+            products += group[g].c.count;
+        }
+        size.reset(new (std::nothrow) int64_t[7 * static_cast<size_t>(count) + 1]);
+        factor.reset(new (std::nothrow) float[2 * static_cast<size_t>(count) + 1]);
+        turn.reset(new (std::nothrow) duo_transpose[2 * static_cast<size_t>(count) + 1]);
+        in.reset(new (std::nothrow) const float *[2 * static_cast<size_t>(products) + 1]);
+        out.reset(new (std::nothrow) float *[static_cast<size_t>(products) + 1]);
+        if (!size || !factor || !turn || !in || !out) return DUO_ERR_MEMORY;
+        groups = count;
+        all = products;
+        int64_t first = 0;
+        for (int64_t g = 0; g < count; first += group[g++].c.count) set(g, group[g], first);
+        return DUO_OK;
+    }
+    duo_status multiply(duo_context *ctx) const noexcept
+    {
+        const int64_t *const s = size.get();
+        return duo_sgemm_grouped(ctx, DUO_COL_MAJOR, groups, turn.get(), turn.get() + groups, s,
+                                 s + groups, s + 2 * groups, factor.get(), in.get(), s + 3 * groups,
+                                 in.get() + all, s + 4 * groups, factor.get() + groups, out.get(),
+                                 s + 5 * groups, s + 6 * groups);
+    }
+
+  private:
+    std::unique_ptr<int64_t[]> size; /* m, n, k, lda, ldb, ldc, group_size: all groups' of each */
+    std::unique_ptr<float[]> factor;
+    std::unique_ptr<duo_transpose[]> turn;
+    std::unique_ptr<const float *[]> in;
+    std::unique_ptr<float *[]> out;
+    int64_t groups = 0, all = 0;
+
+    void set(int64_t g, const gemm_group &group, int64_t first) noexcept
+    {
+        const duo_work w =
+            product(group.a.each, group.b.each, group.c.each, group.alpha, group.beta);
+        const bool rows = w.layout == DUO_ROW_MAJOR;
+        const int64_t of[] = {rows ? w.n : w.m,     rows ? w.m : w.n,     w.k,
+                              rows ? w.ldb : w.lda, rows ? w.lda : w.ldb, w.ldc,
+                              group.c.count};
+        for (int64_t i = 0; i < 7; i++) size[static_cast<size_t>(g + i * groups)] = of[i];
+        factor[static_cast<size_t>(g)] = w.alpha;
+        factor[static_cast<size_t>(g + groups)] = w.beta;
+        turn[static_cast<size_t>(g)] = rows ? w.transb : w.transa;
+        turn[static_cast<size_t>(g + groups)] = rows ? w.transa : w.transb;
+        for (int64_t p = 0; p < group.c.count; p++) {
+            in[static_cast<size_t>(first + p)] = (rows ? group.b : group.a).list[p];
+            in[static_cast<size_t>(all + first + p)] = (rows ? group.a : group.b).list[p];
+            out[static_cast<size_t>(first + p)] = group.c.list[p];
+        }
+    }
+};
+
+} // namespace detail
+
+/* duo_sgemm_grouped - the same for every group, a contiguous range of gemm_group. Each has lists of
+ * one length, or all of it is DUO_ERR_SIZE. DUO_ERR_MEMORY also if the lists cannot be joined. */
+template <class R>
+[[nodiscard]] duo_status gemm_grouped(std::nothrow_t, duo_context *ctx, const R &groups) noexcept
+{
+    detail::joined_groups all;
+    const duo_status status = all.join(std::data(groups), static_cast<int64_t>(std::size(groups)));
+    return status == DUO_OK ? all.multiply(ctx) : status;
+}
+
+template <class R>
+void gemm_grouped(duo_context *ctx, const R &groups)
+{
+    for (const gemm_group &g : groups) detail::check_fit_batch(g.a, g.b, g.c);
+    check(gemm_grouped(std::nothrow, ctx, groups));
+}
+
 /*
  * duo_sasum, duo_ssum, duo_sdot. With a pointer to the result, which may be on the device, they are
  * those functions. Without a pointer they return the result, and wait for all work of a context

@@ -319,6 +319,45 @@ void batches_by_lists()
 #endif
 }
 
+/* Two groups, of other shapes and layouts; then one whose lists have not one length. */
+void groups()
+{
+    const duo::context ctx = forced();
+    std::vector<float> of_a[2], of_b[2], of_c[2];
+    for (int bits = 0; bits < 8; bits++) {
+        test_case("gemm_grouped/%d", bits);
+        const auto a = duo::batched(placed(of_a[0], bits & 1, 7, 5, 2, 3), 3);
+        const auto b = duo::batched(placed(of_b[0], bits & 2, 6, 5, 3, 3), 3); /* transposed */
+        const auto c = duo::batched(placed(of_c[0], bits & 4, 7, 6, 1, 3), 3);
+        const auto x = duo::batched(placed(of_a[1], bits & 4, 4, 9, 0, 2), 2);
+        const auto y = duo::batched(placed(of_b[1], bits & 1, 9, 3, 1, 2), 2);
+        const auto z = duo::batched(placed(of_c[1], bits & 2, 4, 3, 2, 2), 2);
+        std::vector<float> old[] = {of_c[0], of_c[1]};
+        auto before = c, before_z = z;
+        before.each.data = old[0].data();
+        before_z.each.data = old[1].data();
+        const std::vector<float *> as = backwards(a), bs = backwards(b), cs = backwards(c),
+                                   xs = backwards(x), ys = backwards(y), zs = backwards(z);
+        const std::array<duo::gemm_group, 2> both = {
+            {{listed(as, a.each), duo::transposed(listed(bs, b.each)), listed(cs, c.each), 1.5f,
+              -1},
+             {listed(xs, x.each), listed(ys, y.each), listed(zs, z.each), -2, 0.5f}}};
+        duo::gemm_grouped(ctx, both);
+        for (int64_t i = 0; i < 3; i++)
+            check_product(member(a, i), duo::transposed(member(b, i)), member(before, i),
+                          member(c, i), 1.5f, -1);
+        for (int64_t i = 0; i < 2; i++)
+            check_product(member(x, i), member(y, i), member(before_z, i), member(z, i), -2, 0.5f);
+        test_case("gemm_grouped/%d/refused", bits);
+        const std::vector<duo::gemm_group> bad = {
+            {listed(as, a.each), duo::transposed(listed(bs, b.each)), listed(cs, c.each)},
+            {listed(xs, x.each), listed(ys, y.each), listed(cs, z.each)}};
+        CHECK_STATUS(DUO_ERR_SIZE, duo::gemm_grouped(std::nothrow, ctx, bad));
+    }
+    test_case("gemm_grouped/none");
+    duo::gemm_grouped(ctx, std::vector<duo::gemm_group>{});
+}
+
 /* The first index tells which matrix; one matrix serves all products. */
 void batches_of_mdspans()
 {
@@ -627,6 +666,7 @@ int main(int argc, char **argv)
         {"products_of_mdspans", test<products_of_mdspans>},
         {"batches_in_all_layouts", test<batches_in_all_layouts>},
         {"batches_by_lists", test<batches_by_lists>},
+        {"groups", test<groups>},
         {"batches_of_mdspans", test<batches_of_mdspans>},
         {"batches_that_are_refused", test<batches_that_are_refused>},
         {"reductions_of_what_a_program_has", test<reductions_of_what_a_program_has>},
