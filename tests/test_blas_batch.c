@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/blas_report.h"
 #include "support/exact.h"
 #include "support/harness.h"
 
@@ -165,6 +166,51 @@ static void at_equal_distances(void)
     }
 }
 
+/* More groups than go together; one has a wrong argument, and is left out. */
+static void many_groups(void)
+{
+    enum { N = 3, AREA = N * N, LOTS = 150, EACH = 2, WRONG = 70 };
+    static float a[LOTS * EACH][AREA], b[LOTS * EACH][AREA], c[LOTS * EACH][AREA];
+    static const float *as[LOTS * EACH], *bs[LOTS * EACH];
+    static float *cs[LOTS * EACH];
+    int plain[LOTS];
+    int32_t size[LOTS], each[LOTS], k[LOTS];
+    float one[LOTS], zero[LOTS];
+    test_case("batch/many");
+    CHECK_STATUS(DUO_OK, duo_set_path(NULL, test_path()));
+    for (int g = 0; g < LOTS; g++) {
+        plain[g] = PLAIN;
+        size[g] = N;
+        each[g] = g % 7 == 3 ? -1 : EACH; /* negative: none */
+        k[g] = g == WRONG ? -1 : N;
+        one[g] = 1.0f;
+        zero[g] = 0.0f;
+    }
+    for (int p = 0; p < LOTS * EACH; p++) {
+        fill(a[p], AREA, p);
+        fill(b[p], AREA, p + 3);
+        test_fill_poison(c[p], AREA);
+        as[p] = a[p];
+        bs[p] = b[p];
+        cs[p] = c[p];
+    }
+    blas_report.calls = 0;
+    cblas_sgemm_batch(COLUMN, plain, plain, size, size, k, one, as, size, bs, size, zero, cs, size,
+                      LOTS, each);
+    CHECK(blas_report.calls == 1 && blas_report.argument == 6, "%d reports, of argument %jd",
+          blas_report.calls, (intmax_t)blas_report.argument);
+    int p = 0;
+    for (int g = 0; g < LOTS; g++)
+        for (int i = 0; i < each[g]; i++, p++) {
+            float want[AREA];
+            multiply(N, a[p], b[p], want);
+            CHECK(g == WRONG ? test_all_poison(c[p], AREA) : same_floats(c[p], want, AREA),
+                  "product %d of group %d is wrong", i, g);
+        }
+    for (; p < LOTS * EACH; p++)
+        CHECK(test_all_poison(c[p], AREA), "a product of no group was written");
+}
+
 static void nothing(void)
 {
     float a[4] = {1, 2, 3, 4}, c[4];
@@ -181,6 +227,7 @@ static void nothing(void)
 
 static const test_entry tests[] = {{"in_lists", in_lists},
                                    {"at_equal_distances", at_equal_distances},
+                                   {"many_groups", many_groups},
                                    {"nothing", nothing},
                                    {NULL, NULL}};
 

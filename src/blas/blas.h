@@ -42,11 +42,17 @@ int duo_blas_wrong_argument(const duo_blas_gemm *g);
 /* Multiplies. The arguments have been checked. */
 void duo_blas_sgemm(const duo_blas_gemm *g);
 
-/* The same for a batch of `count` products: lists of A, B, C, or strides between them. No product
- * if count <= 0. */
-void duo_blas_sgemm_lists(const duo_blas_gemm *g, const float *const a[], const float *const b[],
-                          float *const c[], int64_t count);
+/* The same for a batch of `count` products, with strides between their A, B and C. No product if
+ * count <= 0. */
 void duo_blas_sgemm_strided(const duo_blas_gemm *g, const int64_t stride[3], int64_t count);
+
+/* The same for groups, of one layout: group i has size[i] >= 0 products, and their operands are in
+ * lists that all groups share. */
+enum { DUO_BLAS_GROUPS = 64 }; /* at most */
+void duo_blas_sgemm_groups(const duo_blas_gemm g[], const int64_t size[], int groups,
+                           const float *const a[], const float *const b[], float *const c[]);
+/* In place of a group that is left out: without any product, but for its place in the lists. */
+duo_blas_gemm duo_blas_no_product(const duo_blas_gemm *g);
 
 typedef enum duo_blas_reduction { DUO_BLAS_SASUM, DUO_BLAS_SSUM, DUO_BLAS_SDOT } duo_blas_reduction;
 float duo_blas_reduce(duo_blas_reduction operation, int64_t n, const float *x, int64_t incx,

@@ -140,7 +140,7 @@ void CNAME(sgemm)(int layout, int transa, int transb, int64_t m, int64_t n, int6
 }
 
 /* Groups of products: all products of a group have the same arguments, and all groups share one
- * list for each operand. */
+ * list for each operand. A group with a wrong argument is left out. */
 void CNAME(sgemm_batch)(int layout, const int transa[], const int transb[], const INT m[],
                         const INT n[], const INT k[], const float alpha[], const float *const a[],
                         const INT lda[], const float *const b[], const INT ldb[],
@@ -150,28 +150,35 @@ void CNAME(sgemm_batch)(int layout, const int transa[], const int transb[], cons
     OTHER(cblas_sgemm_batch,
           other->cblas_sgemm_batch(layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
                                    ldc, groups, group_size));
-    int64_t first = 0;
+    duo_blas_gemm g[DUO_BLAS_GROUPS];
+    int64_t size[DUO_BLAS_GROUPS], first = 0, next = 0;
+    int here = 0;
     for (int64_t i = 0; i < VALUE(groups); i++) {
-        const duo_blas_gemm g = {.layout = layout,
-                                 .transa = transa[i],
-                                 .transb = transb[i],
-                                 .m = m[i],
-                                 .n = n[i],
-                                 .k = k[i],
-                                 .alpha = alpha[i],
-                                 .lda = lda[i],
-                                 .ldb = ldb[i],
-                                 .beta = beta[i],
-                                 .ldc = ldc[i],
-                                 .wide = WIDE,
-                                 .scipy = SCIPY,
-                                 .caller = __builtin_return_address(0)};
-        const int wrong = duo_blas_wrong_argument(&g);
-        if (wrong == 0)
-            duo_blas_sgemm_lists(&g, a + first, b + first, c + first, group_size[i]);
-        else
+        g[here] = (duo_blas_gemm){.layout = layout,
+                                  .transa = transa[i],
+                                  .transb = transb[i],
+                                  .m = m[i],
+                                  .n = n[i],
+                                  .k = k[i],
+                                  .alpha = alpha[i],
+                                  .lda = lda[i],
+                                  .ldb = ldb[i],
+                                  .beta = beta[i],
+                                  .ldc = ldc[i],
+                                  .wide = WIDE,
+                                  .scipy = SCIPY,
+                                  .caller = __builtin_return_address(0)};
+        size[here] = group_size[i] > 0 ? group_size[i] : 0;
+        next += size[here];
+        const int wrong = duo_blas_wrong_argument(&g[here]);
+        if (wrong != 0) {
             duo_blas_report(true, WIDE, wrong);
-        first += group_size[i] > 0 ? group_size[i] : 0;
+            g[here] = duo_blas_no_product(&g[here]);
+        }
+        if (++here < DUO_BLAS_GROUPS && i + 1 < VALUE(groups)) continue;
+        if (next > first) duo_blas_sgemm_groups(g, size, here, a + first, b + first, c + first);
+        first = next;
+        here = 0;
     }
 }
 

@@ -62,15 +62,23 @@ static duo_status take_home(const duo_blas_gemm *g, float *c)
     return duo_fetch(NULL, c, sizeof(float) * (size_t)((runs - 1) * g->ldc + run));
 }
 
+/* Adds the bytes of the operands of `count` products. */
+static void add_bytes(double bytes[3], const duo_blas_gemm *g, int64_t count)
+{
+    const double m = (double)g->m, n = (double)g->n, k = (double)g->k, all = (double)count;
+    bytes[0] += 4.0 * m * k * all;
+    bytes[1] += 4.0 * k * n * all;
+    bytes[2] += 4.0 * m * n * (g->beta != 0.0f ? 2.0 : 1.0) * all;
+}
+
 static void end(const duo_blas_gemm *g, duo_status status, double started, int64_t count)
 {
     if (status != DUO_OK) {
         complain("sgemm", status);
     } else if (duo_blas_summary_wanted()) {
-        const double m = (double)g->m, n = (double)g->n, k = (double)g->k, all = (double)count;
-        const double bytes[3] = {4.0 * m * k * all, 4.0 * k * n * all,
-                                 4.0 * m * n * (g->beta != 0.0f ? 2.0 : 1.0) * all};
+        double bytes[3] = {0.0};
         const float *const at[3] = {g->a, g->b, g->c};
+        add_bytes(bytes, g, count);
         duo_blas_summary_add(started, bytes, count == 1 ? at : NULL);
     }
 }
@@ -94,16 +102,51 @@ void duo_blas_sgemm(const duo_blas_gemm *g)
     end(g, status, started, 1);
 }
 
-void duo_blas_sgemm_lists(const duo_blas_gemm *g, const float *const a[], const float *const b[],
-                          float *const c[], int64_t count)
+duo_blas_gemm duo_blas_no_product(const duo_blas_gemm *g)
 {
-    if (count <= 0) return;
+    return (duo_blas_gemm){.layout = DUO_COL_MAJOR,
+                           .transa = DUO_NO_TRANS,
+                           .transb = DUO_NO_TRANS,
+                           .lda = 1,
+                           .ldb = 1,
+                           .ldc = 1,
+                           .wide = g->wide,
+                           .scipy = g->scipy,
+                           .caller = g->caller};
+}
+
+void duo_blas_sgemm_groups(const duo_blas_gemm g[], const int64_t size[], int groups,
+                           const float *const a[], const float *const b[], float *const c[])
+{
+    duo_transpose transa[DUO_BLAS_GROUPS], transb[DUO_BLAS_GROUPS];
+    int64_t m[DUO_BLAS_GROUPS], n[DUO_BLAS_GROUPS], k[DUO_BLAS_GROUPS], lda[DUO_BLAS_GROUPS],
+        ldb[DUO_BLAS_GROUPS], ldc[DUO_BLAS_GROUPS];
+    float alpha[DUO_BLAS_GROUPS], beta[DUO_BLAS_GROUPS];
+    double bytes[3] = {0.0};
     const double started = begin(g);
-    duo_status status = duo_sgemm_batched(NULL, (duo_layout)g->layout, (duo_transpose)g->transa,
-                                          (duo_transpose)g->transb, g->m, g->n, g->k, g->alpha, a,
-                                          g->lda, b, g->ldb, g->beta, c, g->ldc, count);
-    for (int64_t p = 0; p < count && status == DUO_OK; p++) status = take_home(g, c[p]);
-    end(g, status, started, count);
+    for (int i = 0; i < groups; i++) {
+        transa[i] = (duo_transpose)g[i].transa;
+        transb[i] = (duo_transpose)g[i].transb;
+        m[i] = g[i].m;
+        n[i] = g[i].n;
+        k[i] = g[i].k;
+        lda[i] = g[i].lda;
+        ldb[i] = g[i].ldb;
+        ldc[i] = g[i].ldc;
+        alpha[i] = g[i].alpha;
+        beta[i] = g[i].beta;
+        add_bytes(bytes, &g[i], size[i]);
+    }
+    duo_status status = duo_sgemm_grouped(NULL, (duo_layout)g->layout, groups, transa, transb, m, n,
+                                          k, alpha, a, lda, b, ldb, beta, c, ldc, size);
+    int64_t first = 0;
+    for (int i = 0; i < groups; first += size[i++])
+        for (int64_t p = first; p < first + size[i] && status == DUO_OK; p++)
+            status = take_home(&g[i], c[p]);
+    if (status != DUO_OK)
+        complain("sgemm", status);
+    else if (duo_blas_summary_wanted())
+        duo_blas_summary_add(started, bytes, NULL);
 }
 
 void duo_blas_sgemm_strided(const duo_blas_gemm *g, const int64_t stride[3], int64_t count)
