@@ -23,8 +23,11 @@ for what in 'gpu   8 x 8 x 8 nn x 13107 +strided' 'gpu   8 x 8 x 8 nn x 13107 +b
     'cpu   64 x 64 x 64 nn x 51 +calls'; do
     says out "^  $what +[0-9.]+ .?s +[0-9.]+ +(-|[0-9.]+) +(-|[0-9.]+) +[0-9.e-]+$"
 done
+for way in 'grouped' 'grouped, lists there' 'batch by batch'; do
+    says out "^  10 of 5 shapes +$way +[0-9.]+ .?s +[0-9.]+ +- +[0-9.e-]+$"
+done
 checks=$((checks + 2))
-[ "$(grep -c '^  [cg]pu .* strided ' "$place/out")" -eq 30 ] || fail "there are not fifteen squares"
+[ "$(grep -c '^  [cg]pu .* strided ' "$place/out")" -eq 42 ] || fail "there are not 21 batches"
 ! grep -q '^  gpu   8 x 8 x 8 .* calls' "$place/out" || fail "tiny products are called one by one"
 
 # In host memory, beside the link: only on the GPU.

@@ -1,8 +1,9 @@
 /*
  * batched.c - `duoblas bench batched`: batches of small products beside the same products as calls,
  * and beside cuBLAS's batches; on the CPU beside OpenBLAS, product by product and, if it has one,
- * by its own batch. --random N: N random batches instead, ours only by strides. --memory: batches
- * in host memory, on the GPU, beside the time that the link needs.
+ * by its own batch. Squares, a transformer's attention, and on the GPU products of many shapes
+ * (grouped.c). --random N: N random batches instead, ours only by strides. --memory: batches in
+ * host memory, on the GPU, beside the time that the link needs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,17 +48,39 @@ static int64_t square_count(int64_t edge, duo_side side)
     return side == DUO_SIDE_CPU ? count / cpu_share : count;
 }
 
+/* A transformer's attention: the scores, of the transposed keys, or their products with the
+ * values. */
+static duo_batch_problem attention(int64_t length, int64_t width, bool scores, int64_t heads)
+{
+    return (duo_batch_problem){
+        .product = {.operation = DUO_SGEMM,
+                    .shape = {scores ? length : width, length, scores ? width : length},
+                    .transa = scores},
+        .count = heads};
+}
+
+enum { SQUARES = 15, ATTENTIONS = 6 };
+
+static duo_batch_problem listed(int i, duo_side side)
+{
+    static const int squares[SQUARES] = {8,   16,  24,  32,  48,  64,  96, 110,
+                                         128, 160, 192, 250, 256, 384, 512};
+    static const struct {
+        int length, width, heads;
+    } of[ATTENTIONS / 2] = {{128, 64, 64}, {512, 64, 12}, {512, 64, 96}};
+    if (i < SQUARES) return square(squares[i], square_count(squares[i], side));
+    i -= SQUARES;
+    return attention(of[i / 2].length, of[i / 2].width, i % 2 == 0, of[i / 2].heads);
+}
+
 /* Makes the list of a side's batches, for free(). */
 static duo_batch_problem *list(const duo_bench *b, duo_side side, int *count)
 {
-    static const int squares[] = {8,   16,  24,  32,  48,  64,  96, 110,
-                                  128, 160, 192, 250, 256, 384, 512};
     uint64_t random = b->seed;
-    *count = b->random > 0 ? b->random : (int)(sizeof squares / sizeof squares[0]);
+    *count = b->random > 0 ? b->random : SQUARES + ATTENTIONS;
     duo_batch_problem *const batch = calloc((size_t)*count, sizeof *batch);
     for (int i = 0; i < *count && batch != NULL; i++) {
-        batch[i] = b->random > 0 ? duo_random_batch(&random)
-                                 : square(squares[i], square_count(squares[i], side));
+        batch[i] = b->random > 0 ? duo_random_batch(&random) : listed(i, side);
         if (b->quick) batch[i].count = quick_count(batch[i].count);
     }
     return batch;
@@ -186,6 +209,7 @@ static bool run(duo_bench *b)
     if (!good) return false;
     if (b->random > 0 && !b->csv) printf("\n");
     for (int i = 0; i < 2 && b->random > 0; i++) print_summary(b, sides[i], &s[i]);
+    if (b->random == 0 && b->sides[DUO_SIDE_GPU] && b->gpu && !duo_batched_groups(b)) return false;
     duo_batched_print_foot(b);
     return true;
 }

@@ -34,7 +34,7 @@ void duo_batched_close(duo_batched *batched);
 
 /* ---- batched_ways.c ---- */
 
-enum { DUO_BATCHED_WAYS = 5, DUO_BATCHED_NAME = 32 };
+enum { DUO_BATCHED_WAYS = 6, DUO_BATCHED_NAME = 32 };
 
 typedef struct duo_batched_way {
     const duo_batched *of;
@@ -58,9 +58,19 @@ enum { DUO_BATCHED_CHECKED = 5 };
 /* Sets C to its contents before a checked run. */
 bool duo_batched_prepare(const duo_batched *batched);
 
+/* Is every element of a product within the bound? x: its A, B and C; before: its C before the run,
+ * or NULL if beta is 0. *largest: raised to the largest error, as below. */
+bool duo_batched_check_product(const duo_call *call, const float *const x[DUO_OPERANDS],
+                               const float *before, double *largest);
+
 /* Checks some products after one run. *error: the largest |error| / (|A||B| + |beta C|) of their
  * elements, in 2^-24. False: an element is wrong. */
 bool duo_batched_check(const duo_batched *batched, double *error);
+
+/* ---- grouped.c ---- */
+
+/* Measures products of different shapes on the GPU, and prints their table. */
+bool duo_batched_groups(const duo_bench *bench);
 
 /* ---- batched_print.c ---- */
 

@@ -34,7 +34,7 @@ static float *fetch(const duo_batched *b, const float *array, int i, int64_t pro
 }
 
 /* Row i of op(A) times column j of op(B); *magnitude: the same of the absolute values. */
-static double dot(const duo_call *c, const float *const x[ARRAYS], int64_t i, int64_t j,
+static double dot(const duo_call *c, const float *const x[DUO_OPERANDS], int64_t i, int64_t j,
                   double *magnitude)
 {
     const int64_t lda = c->operand[DUO_A].ld, ldb = c->operand[DUO_B].ld;
@@ -49,8 +49,9 @@ static double dot(const duo_call *c, const float *const x[ARRAYS], int64_t i, in
     return sum;
 }
 
-/* Is every element within the bound? A NaN never is. */
-static bool check_product(const duo_call *c, const float *const x[ARRAYS], double *largest)
+/* A NaN is never within the bound. */
+bool duo_batched_check_product(const duo_call *c, const float *const x[DUO_OPERANDS],
+                               const float *old_c, double *largest)
 {
     static const double kRounding = 0x1p-24;
     const double alpha = c->alpha, beta = c->beta;
@@ -60,7 +61,7 @@ static bool check_product(const duo_call *c, const float *const x[ARRAYS], doubl
             const int64_t at = i + j * c->operand[DUO_C].ld;
             double magnitude;
             const double product = alpha * dot(c, x, i, j, &magnitude);
-            const double old = beta != 0.0 ? beta * x[DUO_BATCHED_BEFORE][at] : 0.0;
+            const double old = beta != 0.0 ? beta * old_c[at] : 0.0;
             const double error = fabs(x[DUO_C][at] - (product + old));
             magnitude *= fabs(alpha);
             good = good && error <= ((double)(c->k + 3) * magnitude + 2.0 * fabs(old)) * kRounding;
@@ -80,7 +81,8 @@ bool duo_batched_check(const duo_batched *b, double *error)
         for (int a = 0; a < DUO_OPERANDS; a++) x[a] = fetch(b, b->buffers->at[a], a, product);
         x[DUO_BATCHED_BEFORE] = fetch(b, before(b), DUO_C, product);
         for (int a = 0; a < ARRAYS; a++) good = good && x[a] != NULL;
-        good = good && check_product(&b->call, (const float *const *)x, error);
+        good = good && duo_batched_check_product(&b->call, (const float *const *)x,
+                                                 x[DUO_BATCHED_BEFORE], error);
         for (int a = 0; a < ARRAYS; a++) free(x[a]);
     }
     return good;

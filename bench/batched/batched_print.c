@@ -114,6 +114,7 @@ void duo_batched_print_foot(const duo_bench *b)
                : "link: the least time, all bytes over the link; of link: that over the row's.\n",
            DUO_BATCHED_CHECKED,
            b->memory < 0
-               ? "GPU: data resident; lists are in host memory, cuBLAS's in the device's.\n"
+               ? "GPU: data resident; lists are in host memory; those that are \"there\", "
+                 "and cuBLAS's, in the device's.\n"
                : "");
 }

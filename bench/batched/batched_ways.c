@@ -20,16 +20,18 @@ static bool strided(const duo_batched *b)
                o[DUO_C].address, o[DUO_C].ld, stride[DUO_C], b->problem.count) == DUO_OK;
 }
 
-static bool by_lists(const duo_batched *b)
+static bool by(const duo_batched *b, const duo_batch *lists)
 {
     const duo_call *const c = &b->call;
     const duo_operand *const o = c->operand;
     return duo_sgemm_batched(b->buffers->context, DUO_COL_MAJOR, duo_transpose_if(c->transa),
                              duo_transpose_if(c->transb), c->m, c->n, c->k, c->alpha,
-                             (const float *const *)b->list[DUO_A], o[DUO_A].ld,
-                             (const float *const *)b->list[DUO_B], o[DUO_B].ld, c->beta,
-                             b->list[DUO_C], o[DUO_C].ld, b->problem.count) == DUO_OK;
+                             (const float *const *)lists->pointer[DUO_A], o[DUO_A].ld,
+                             (const float *const *)lists->pointer[DUO_B], o[DUO_B].ld, c->beta,
+                             lists->pointer[DUO_C], o[DUO_C].ld, b->problem.count) == DUO_OK;
 }
+static bool by_lists(const duo_batched *b) { return by(b, &b->lists); }
+static bool by_device_lists(const duo_batched *b) { return by(b, &b->device_lists); }
 
 static bool calls(const duo_batched *b)
 {
@@ -131,6 +133,7 @@ int duo_batched_ways(const duo_batched *b, duo_batched_way w[DUO_BATCHED_WAYS])
     int count = 0;
     w[count++] = ours(b, "strided", strided);
     if (!random) w[count++] = ours(b, "by lists", by_lists);
+    if (!random && !cpu && b->link == NULL) w[count++] = ours(b, "lists there", by_device_lists);
     if (!random && (cpu || b->call.m >= least_call)) w[count++] = ours(b, "calls", calls);
     if (cpu) return count + cpu_peers(b, w + count);
     if (b->bench->cublas_why != NULL || b->link != NULL) return count;

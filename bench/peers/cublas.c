@@ -31,6 +31,10 @@ static struct {
     int (*lists)(void *handle, int transa, int transb, int m, int n, int k, const float *alpha,
                  float *const a[], int lda, float *const b[], int ldb, const float *beta,
                  float *const c[], int ldc, int count);
+    int (*grouped)(void *handle, const int transa[], const int transb[], const int64_t m[],
+                   const int64_t n[], const int64_t k[], const float alpha[], float *const a[],
+                   const int64_t lda[], float *const b[], const int64_t ldb[], const float beta[],
+                   float *const c[], const int64_t ldc[], int64_t groups, const int64_t size[]);
     int (*set_pointer_mode)(void *handle, int mode);
     duo_queue *queue;
     bool tf32;
@@ -67,6 +71,7 @@ const char *duo_peer_cublas_open(duo_queue *queue, bool tf32)
     if (open_library() == NULL) return missing;
     (void)find(&cublas.strided, "cublasSgemmStridedBatched");
     (void)find(&cublas.lists, "cublasSgemmBatched");
+    (void)find(&cublas.grouped, "cublasSgemmGroupedBatched_64");
     if (!find(&create, "cublasCreate_v2") || !find(&set_stream, "cublasSetStream_v2") ||
         !find(&cublas.sgemm, "cublasSgemm_v2") || !find(&cublas.sasum, "cublasSasum_v2") ||
         !find(&cublas.sdot, "cublasSdot_v2") ||
@@ -158,6 +163,20 @@ bool duo_peer_cublas_batch(const duo_call *call, const duo_batch *batch)
     return cublas.lists(cublas.handle, transa, transb, m, n, k, &call->alpha, batch->pointer[DUO_A],
                         (int)o[DUO_A].ld, batch->pointer[DUO_B], (int)o[DUO_B].ld, &call->beta,
                         batch->pointer[DUO_C], (int)o[DUO_C].ld, count) == 0;
+}
+
+bool duo_peer_cublas_has_groups(void) { return cublas.grouped != NULL; }
+
+bool duo_peer_cublas_grouped(int64_t groups, const int64_t m[], const int64_t n[],
+                             const int64_t k[], const float alpha[], const float beta[],
+                             float *const *const list[DUO_OPERANDS], const int64_t size[])
+{
+    enum { MOST = 64 };
+    static const int plain[MOST] = {CUBLAS_OP_N};
+    if (cublas.queue == NULL || cublas.grouped == NULL || groups > MOST) return false;
+    return cublas.set_pointer_mode(cublas.handle, CUBLAS_POINTERS_ON_HOST) == 0 &&
+           cublas.grouped(cublas.handle, plain, plain, m, n, k, alpha, list[DUO_A], m, list[DUO_B],
+                          k, beta, list[DUO_C], m, groups, size) == 0;
 }
 
 bool duo_peer_cublas_finish(void)

@@ -25,6 +25,13 @@ bool duo_peer_cublas_to_host(duo_implementation *peer, duo_operation operation,
  * open, lacks the function, or failed. */
 bool duo_peer_cublas_batch(const duo_call *call, const duo_batch *batch);
 
+/* Groups, column-major and untransposed, of dense matrices; the lists are in device memory. The
+ * first tells whether cuBLAS has them. */
+bool duo_peer_cublas_has_groups(void);
+bool duo_peer_cublas_grouped(int64_t groups, const int64_t m[], const int64_t n[],
+                             const int64_t k[], const float alpha[], const float beta[],
+                             float *const *const list[DUO_OPERANDS], const int64_t size[]);
+
 /* Waits for all work. */
 bool duo_peer_cublas_finish(void);
 
