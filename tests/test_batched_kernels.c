@@ -1,9 +1,9 @@
 /*
- * test_batched_kernels.c - every kernel of batches (gpu/batched/plan.h), on shapes for which it is
- * chosen, by strides and by lists: products of six kinds of data in turn, among them Inf and NaN,
- * in gaps that stay as they were. Each kind's first product is compared with the oracle, all others
- * with it: the same kernel gives the same bits. Kernels by FMA also give the bits of a single
- * product in DUO_MATH_IEEE.
+ * test_batched_kernels.c - every kernel of batches and groups (gpu/batched/plan.h), on shapes for
+ * which it is chosen, by strides and by lists: products of six kinds of data in turn, among them
+ * Inf and NaN, in gaps that stay as they were. Each kind's first product is compared with the
+ * oracle, all others with it: the same kernel gives the same bits. Kernels by FMA also give the
+ * bits of a single product in DUO_MATH_IEEE.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,6 +35,7 @@ typedef struct batch {
     int64_t gap;                                     /* behind a product */
     int64_t count;
     bool strided; /* else lists, of KINDS products of A and B */
+    bool groups;  /* in two groups, of half of the products each, by lists */
     float alpha, beta;
     float *host[OPERANDS], *device[OPERANDS];
     float **list[OPERANDS];
@@ -155,6 +156,40 @@ static bool find(test_rng *rng, duo_batched_kernel kernel, bool boxes, batch *b)
     return false;
 }
 
+/* Half of the batch, as a group. */
+static duo_batched_size half_size_of(const batch *b, bool second)
+{
+    batch half = *b;
+    half.count = second ? b->count - b->count / 2 : b->count / 2;
+    return size_of(&half);
+}
+
+/* The same for two groups, and a kernel of groups. */
+static bool find_groups(test_rng *rng, duo_batched_kernel kernel, batch *b)
+{
+    const double clearly = 0.8;
+    const duo_batched_device device = first_device();
+    const bool tensor = kernel >= DUO_BATCHED_TENSOR;
+    const duo_batched_way way = tensor ? DUO_BATCHED_BY_TENSOR : DUO_BATCHED_BY_FMA;
+    for (int i = 0; i < DRAWS; i++) {
+        duo_batched_sums sums = {.alone = 0.0}, fma = {.alone = 0.0};
+        double microseconds;
+        *b = draw(rng);
+        b->groups = true;
+        b->strided = false;
+        b->list[0] = b->list[1] = b->list[2] = &b->after; /* any */
+        if (!is_small(b)) continue;
+        for (int half = 0; half < 2; half++) {
+            const duo_batched_size size = half_size_of(b, half == 1);
+            duo_batched_add(&sums, &size, &device, tensor);
+            duo_batched_add(&fma, &size, &device, false);
+        }
+        if (!sums.any[way] || duo_batched_least_for(&sums, way, &microseconds) != kernel) continue;
+        if (!tensor || duo_batched_total(&sums) < clearly * duo_batched_total(&fma)) return true;
+    }
+    return false;
+}
+
 /* ---- Data ---- */
 
 static void fill_kind(test_rng *rng, int kind, int operand, float *x, int64_t count)
@@ -211,23 +246,34 @@ static void close_data(batch *b)
 
 /* ---- Checks ---- */
 
+static duo_status call_for(const batch *b)
+{
+    const float *const *const list_a = (const float *const *)b->list[0];
+    const float *const *const list_b = (const float *const *)b->list[1];
+    if (b->strided)
+        return duo_sgemm_strided_batched(
+            b->ctx, DUO_COL_MAJOR, b->transa, b->transb, b->m, b->n, b->k, b->alpha, b->device[0],
+            b->ld[0], b->floats[0] + b->gap, b->device[1], b->ld[1], b->floats[1] + b->gap, b->beta,
+            b->device[2], b->ld[2], b->floats[2] + b->gap, b->count);
+    if (!b->groups)
+        return duo_sgemm_batched(b->ctx, DUO_COL_MAJOR, b->transa, b->transb, b->m, b->n, b->k,
+                                 b->alpha, list_a, b->ld[0], list_b, b->ld[1], b->beta, b->list[2],
+                                 b->ld[2], b->count);
+    const duo_transpose ta[] = {b->transa, b->transa}, tb[] = {b->transb, b->transb};
+    const int64_t m[] = {b->m, b->m}, n[] = {b->n, b->n}, k[] = {b->k, b->k},
+                  lda[] = {b->ld[0], b->ld[0]}, ldb[] = {b->ld[1], b->ld[1]},
+                  ldc[] = {b->ld[2], b->ld[2]}, size[] = {b->count / 2, b->count - b->count / 2};
+    const float alpha[] = {b->alpha, b->alpha}, beta[] = {b->beta, b->beta};
+    return duo_sgemm_grouped(b->ctx, DUO_COL_MAJOR, 2, ta, tb, m, n, k, alpha, list_a, lda, list_b,
+                             ldb, beta, b->list[2], ldc, size);
+}
+
 static void multiply(batch *b, bool tensor)
 {
     const size_t bytes = (size_t)(b->count * (b->floats[2] + b->gap)) * sizeof(float);
     duo_decision decision = {.size = sizeof decision};
     CHECK_STATUS(DUO_OK, duo_set_math(b->ctx, tensor ? DUO_MATH_ACCURATE : DUO_MATH_IEEE));
-    if (b->strided)
-        CHECK_STATUS(DUO_OK, duo_sgemm_strided_batched(
-                                 b->ctx, DUO_COL_MAJOR, b->transa, b->transb, b->m, b->n, b->k,
-                                 b->alpha, b->device[0], b->ld[0], b->floats[0] + b->gap,
-                                 b->device[1], b->ld[1], b->floats[1] + b->gap, b->beta,
-                                 b->device[2], b->ld[2], b->floats[2] + b->gap, b->count));
-    else
-        CHECK_STATUS(DUO_OK,
-                     duo_sgemm_batched(b->ctx, DUO_COL_MAJOR, b->transa, b->transb, b->m, b->n,
-                                       b->k, b->alpha, (const float *const *)b->list[0], b->ld[0],
-                                       (const float *const *)b->list[1], b->ld[1], b->beta,
-                                       b->list[2], b->ld[2], b->count));
+    CHECK_STATUS(DUO_OK, call_for(b));
     CHECK_STATUS(DUO_OK, duo_explain_last(b->ctx, &decision));
     CHECK(decision.algorithm != NULL &&
               strcmp(decision.algorithm, tensor ? "sgemm_gpu_mma" : "sgemm_gpu_ffma") == 0,
@@ -298,11 +344,12 @@ static void check_alone(batch *b, int kind)
 static void one_batch(duo_context *ctx, test_rng *rng, duo_batched_kernel kernel, batch *b)
 {
     const bool tensor = kernel >= DUO_BATCHED_TENSOR;
-    test_case("batched_kernels/%s/%jdx%jdx%jd/%s%s/ld %jd %jd %jd/a=%g,b=%g x %jd %s",
-              names[kernel], (intmax_t)b->m, (intmax_t)b->n, (intmax_t)b->k,
-              b->transa == DUO_NO_TRANS ? "n" : "t", b->transb == DUO_NO_TRANS ? "n" : "t",
-              (intmax_t)b->ld[0], (intmax_t)b->ld[1], (intmax_t)b->ld[2], (double)b->alpha,
-              (double)b->beta, (intmax_t)b->count, b->strided ? "strided" : "lists");
+    test_case("batched_kernels/%s%s/%jdx%jdx%jd/%s%s/ld %jd %jd %jd/a=%g,b=%g x %jd %s",
+              names[kernel], b->groups ? "/groups" : "", (intmax_t)b->m, (intmax_t)b->n,
+              (intmax_t)b->k, b->transa == DUO_NO_TRANS ? "n" : "t",
+              b->transb == DUO_NO_TRANS ? "n" : "t", (intmax_t)b->ld[0], (intmax_t)b->ld[1],
+              (intmax_t)b->ld[2], (double)b->alpha, (double)b->beta, (intmax_t)b->count,
+              b->strided ? "strided" : "lists");
     b->ctx = ctx;
     open_data(b, rng);
     multiply(b, tensor);
@@ -336,6 +383,32 @@ static void every_kernel(void)
     }
 }
 
-static const test_entry tests[] = {{"every_kernel", every_kernel}, {NULL, NULL}};
+static void every_kernel_of_groups(void)
+{
+    test_rng rng = test_rng_for("groups");
+    const int rounds = test_amount(1, 8, 60);
+    const duo_batched_device device = first_device();
+    const bool fitted = device.capability == DUO_BATCHED_WGMMA_CAPABILITY && !test_on_sim();
+    for (int kernel = 0; kernel < DUO_BATCHED_KERNELS; kernel++) {
+        int done = 0;
+        if (!duo_batched_groups((duo_batched_kernel)kernel)) continue;
+        for (int round = 0; round < rounds; round++) {
+            batch b;
+            duo_context *const ctx = test_context();
+            if (find_groups(&rng, (duo_batched_kernel)kernel, &b)) {
+                one_batch(ctx, &rng, (duo_batched_kernel)kernel, &b);
+                done++;
+            }
+            test_context_end(ctx);
+        }
+        printf("  %s: %d times groups\n", names[kernel], done);
+        test_case("batched_kernels/%s/groups", names[kernel]);
+        CHECK(done == rounds || !fitted, "the plan took it for %d of %d", done, rounds);
+    }
+}
+
+static const test_entry tests[] = {{"every_kernel", every_kernel},
+                                   {"every_kernel_of_groups", every_kernel_of_groups},
+                                   {NULL, NULL}};
 
 int main(int argc, char **argv) { return test_main(argc, argv, "batched_kernels", tests); }
