@@ -17,9 +17,9 @@ from ._explain import Candidate, Explanation
 from ._info import Device, Info, device_count, info
 from ._keep import Kept, keep, prepare
 from ._library import version as __version__
-from ._operations import sasum, sdot, sgemm, sgemm_batched, ssum
+from ._operations import sasum, sdot, sgemm, sgemm_batched, sgemm_grouped, ssum
 
 __all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceError", "DeviceLostError",
            "DuoBLASError", "Event", "Explanation", "Info", "Kept", "OutOfMemoryError", "Status",
            "__version__", "default_context", "device_count", "explain", "info", "keep", "prepare",
-           "sasum", "sdot", "sgemm", "sgemm_batched", "ssum"]
+           "sasum", "sdot", "sgemm", "sgemm_batched", "sgemm_grouped", "ssum"]

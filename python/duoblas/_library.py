@@ -104,6 +104,7 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "duo_sgemm_strided_batched": [c_void_p, c_int, c_int, c_int, c_int64, c_int64, c_int64, c_float,
                                   c_void_p, c_int64, c_int64, c_void_p, c_int64, c_int64, c_float,
                                   c_void_p, c_int64, c_int64, c_int64],
+    "duo_sgemm_grouped": [c_void_p, c_int, c_int64, *[c_void_p] * 14],
     "duo_sasum": _REDUCTION,
     "duo_ssum": _REDUCTION,
     "duo_sdot": [c_void_p, c_int64, c_void_p, c_int64, c_void_p, c_int64, c_void_p],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ._arrays import Operand, copied, device_of, empty_like, operand, overlap
 from ._context import Context, context_for
 from ._library import LAYOUT, TRANSPOSE, library
 
-__all__ = ["sasum", "sdot", "sgemm", "sgemm_batched", "ssum"]
+__all__ = ["sasum", "sdot", "sgemm", "sgemm_batched", "sgemm_grouped", "ssum"]
 
 
 # ---- Matrices ----
@@ -177,6 +177,68 @@ def sgemm_batched(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float
              TRANSPOSE[sa.one.order != order], TRANSPOSE[sb.one.order != order], m, n, k, alpha,
              sa.operand.address, sa.one.ld, sa.stride, sb.operand.address, sb.one.ld, sb.stride,
              beta, sc.operand.address, sc.one.ld, sc.stride, count)
+    return result
+
+
+# ---- Groups ----
+
+class _Product(NamedTuple):
+    """A product by rows. Neighbours of one shape are a group."""
+
+    shape: tuple[int, ...]  # transa, transb, m, n, k, lda, ldb, ldc
+    operands: tuple[Operand, Operand, Operand]
+
+
+def _product(a: Any, b: Any, c: Any, stream: Optional[int], number: int) -> _Product:
+    (oa, sa), (ob, sb) = _matrix(a, f"a[{number}]", stream), _matrix(b, f"b[{number}]", stream)
+    oc, sc = _result(c, stream)
+    (m, k), (rows, n) = oa.shape, ob.shape
+    if k != rows or oc.shape != (m, n):
+        raise ValueError(f"product {number}: {m} x {k} times {rows} x {n} is not "
+                         f"{oc.shape[0]} x {oc.shape[1]}")
+    if overlap(oa, oc) or overlap(ob, oc):
+        raise ValueError(f"c[{number}] shares elements with its factors")
+    turned = [TRANSPOSE[s.order != sc.order] for s in (sa, sb)]
+    if sc.order == "row":
+        return _Product((*turned, m, n, k, sa.ld, sb.ld, sc.ld), (oa, ob, oc))
+    return _Product((turned[1], turned[0], n, m, k, sb.ld, sa.ld, sc.ld), (ob, oa, oc))
+
+
+def sgemm_grouped(a: Sequence[Any], b: Sequence[Any], c: Optional[Sequence[Any]] = None,
+                  alpha: float = 1.0, beta: float = 0.0, *, ctx: Optional[Context] = None) -> Any:
+    """Matrix products of any shapes: c[i] = alpha * a[i] @ b[i] + beta * c[i] for every i.
+
+    a, b  sequences of matrices, as of sgemm
+    c     a sequence of matrices; no two of them, and none and a factor, may share elements. None:
+          new arrays, in C order. The sequence is returned.
+
+    One call of the library for all products: on a device one launch. Put products of the same
+    shape beside each other. Strides, devices and errors are as of sgemm.
+    """
+    alpha, beta = real(alpha, "alpha"), real(beta, "beta")
+    if len(a) != len(b) or c is not None and len(c) != len(a):
+        raise ValueError("there are not as many matrices in each sequence")
+    if c is None and beta != 0:
+        raise ValueError("beta is not 0, so c is needed")
+    ctx = context_for(ctx, [device_of(x) for s in (a, b, c) if s is not None for x in s])
+    result = c
+    if result is None:
+        result = [empty_like(x, (operand(x, "a", stream=ctx._stream).shape[0],
+                                 operand(y, "b", stream=ctx._stream).shape[-1]))
+                  for x, y in zip(a, b)]
+    products = [_product(*xyz, ctx._stream, i) for i, xyz in enumerate(zip(a, b, result))]
+    first = [i for i, p in enumerate(products) if i == 0 or p.shape != products[i - 1].shape]
+    sizes = np.diff([*first, len(products)])
+    turns = np.array([products[i].shape[:2] for i in first], np.int32).reshape(-1, 2).T.copy()
+    numbers = np.array([products[i].shape[2:] for i in first], np.int64).reshape(-1, 6).T.copy()
+    count = sizes.astype(np.int64)
+    factors = [np.full(len(first), x, np.float32) for x in (alpha, beta)]
+    lists = [np.array([p.operands[i].address or 0 for p in products], np.uintp) for i in range(3)]
+    m, n, k, lda, ldb, ldc = (x.ctypes.data for x in numbers)
+    ctx._run(library.duo_sgemm_grouped, [o for p in products for o in p.operands], LAYOUT["row"],
+             len(first), turns[0].ctypes.data, turns[1].ctypes.data, m, n, k,
+             factors[0].ctypes.data, lists[0].ctypes.data, lda, lists[1].ctypes.data, ldb,
+             factors[1].ctypes.data, lists[2].ctypes.data, ldc, count.ctypes.data)
     return result
 
 
