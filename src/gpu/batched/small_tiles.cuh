@@ -214,9 +214,16 @@ multiply_tile(const sgemm_problem &p, int64_t first_i, int64_t first_j, copy_kin
 
 /* ---- The kernel ---- */
 
+/* For older devices the same tiles need more registers. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr int kFewerBlocks = 1;
+#else
+constexpr int kFewerBlocks = 0;
+#endif
+
 /* Groups need whole warps for a tile. */
 template <class Tile, bool Short, class Source>
-static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks - !Short)
+static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks - !Short - kFewerBlocks)
     sgemm_small_tiles(const __grid_constant__ Source source)
 {
     __shared__ __align__(16) float slabs[Tile::kTiles * Tile::kApart];
