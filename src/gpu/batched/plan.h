@@ -22,6 +22,7 @@ typedef struct duo_batched_size {
     bool along_k_a, along_k_b; /* neighbours in memory are neighbours in k */
     int width_a, width_b;      /* floats that a copy of an operand may take: 4, 2 or 1 */
     bool wide_a, wide_b;       /* is it copied in fours along m, or n? */
+    bool shifted_a, shifted_b; /* do columns not begin on 16 bytes? */
     bool boxes;                /* can tensor copies read both? */
     bool reads_c, vector;
     bool beside;        /* other groups fill what the tiles leave free */
@@ -47,11 +48,16 @@ static inline bool duo_batched_wide(const duo_call *call, const duo_batch *batch
            duo_batched_width(call, batch, i) == 4;
 }
 
+static inline bool duo_batched_shifted(const duo_call *call, const duo_batch *batch, int i)
+{
+    return duo_batch_bits(batch, call, i) % 16 != 0;
+}
+
 /* Can tensor copies read it? All columns are on 16 bytes, and a stride apart. */
 static inline bool duo_batched_boxes(const duo_call *call, const duo_batch *batch, int i)
 {
     return !duo_batch_listed(batch, i) && batch->stride[i] >= 0 &&
-           duo_batch_bits(batch, call, i) % 16 == 0;
+           !duo_batched_shifted(call, batch, i);
 }
 
 enum { DUO_BATCHED_SECTOR = 8 }; /* floats */
@@ -84,6 +90,8 @@ static inline duo_batched_size duo_batched_size_of(const duo_call *call, const d
         .width_b = duo_batched_width(call, batch, DUO_B),
         .wide_a = duo_batched_wide(call, batch, DUO_A),
         .wide_b = duo_batched_wide(call, batch, DUO_B),
+        .shifted_a = duo_batched_shifted(call, batch, DUO_A),
+        .shifted_b = duo_batched_shifted(call, batch, DUO_B),
         .boxes = duo_batched_boxes(call, batch, DUO_A) && duo_batched_boxes(call, batch, DUO_B),
         .reads_c = reads_c,
         .vector = duo_call_is_vector(call),
@@ -136,8 +144,8 @@ enum {
     DUO_BATCHED_OUTER_EDGE = 64,        /* of a warp */
     DUO_BATCHED_TILE_128_BYTES = 84480, /* of shared memory, for a block */
     DUO_BATCHED_STRIP = 8,              /* most m or n of strips */
-    DUO_BATCHED_WARPS_8_BYTES = 128 << 10,
-    DUO_BATCHED_STRIPS_8_BYTES = 120 << 10,
+    DUO_BATCHED_WARPS_8_BYTES = 144 << 10,
+    DUO_BATCHED_STRIPS_8_BYTES = 144 << 10,
     /* Where the error bounds begin to hold (docs/numerics.md). */
     DUO_BATCHED_WARPS_LEAST_K = 20, /* from Hopper on */
     DUO_BATCHED_TENSOR_LEAST_K = 32,
@@ -231,9 +239,9 @@ static inline double duo_batched_vector_cost(int lanes, const duo_batched_size *
 }
 
 /* How much shorter than 16 bytes the copies are: 0 to 0.75. */
-static inline double duo_batched_narrow(const duo_batched_size *s, double share_a)
+static inline double duo_batched_narrow(const duo_batched_size *s)
 {
-    return share_a / s->width_a + (1.0 - share_a) / s->width_b - 0.25;
+    return 0.5 / s->width_a + 0.5 / s->width_b - 0.25;
 }
 
 /* Tiles by warps on tensor cores: of 32 x 32, or of 8 x 32 and 32 x 8. */
@@ -243,17 +251,19 @@ static inline double duo_batched_warps_cost(int number, const duo_batched_size *
     enum { SQUARES = 4 };
     static const struct {
         int warps;
-        double first, step, tile, slab, megabyte, narrow, reads_c, narrow_megabyte;
-    } of[] = {{1, 3.28, 1.26, 0.257, 0.132, 0.271, 0.794, 0.446, 0.349},
-              {2, 2.63, 1.35, 0.413, 0.132, 0.369, 0.729, 0.367, 0.247},
-              {4, 2.07, 1.36, 0.67, 0.128, 0.397, 0.626, 0.215, 0.236},
-              {8, 0.916, 1.84, 2.11, 0.146, 0.365, 0.377, 0.128, 1.34},
-              {1, 1.58, 0.864, 0.154, 0.0628, 0.327, 1.19, 0.234, 0.108},
-              {2, 1.8, 0.834, 0.265, 0.08, 0.315, 0.664, 0.0976, 0.103},
-              {4, 2.17, 0.624, 0.561, 0.0624, 0.312, 0.686, 0.0588, 0.213},
-              {8, 2.19, 0.473, 1.8, 0.0746, 0.265, 0.468, 0.0926, 1.04}};
+        double first, step, tile, slab, megabyte, reads_c;
+    } of[] = {{1, 3.28, 1.26, 0.257, 0.132, 0.271, 0.446},
+              {2, 2.63, 1.35, 0.413, 0.132, 0.369, 0.367},
+              {4, 2.07, 1.36, 0.67, 0.128, 0.397, 0.215},
+              {8, 0.916, 1.84, 2.11, 0.146, 0.365, 0.128},
+              {1, 1.58, 0.864, 0.154, 0.0628, 0.327, 0.234},
+              {2, 1.8, 0.834, 0.265, 0.08, 0.315, 0.0976},
+              {4, 2.17, 0.624, 0.561, 0.0624, 0.312, 0.0588},
+              {8, 2.19, 0.473, 1.8, 0.0746, 0.265, 0.0926}};
     const bool strip = number >= SQUARES, turned = s->m > DUO_BATCHED_STRIP;
-    const double narrow = duo_batched_narrow(s, !strip ? 0.5 : turned ? 0.8 : 0.2);
+    /* The part of what is read that is shifted. */
+    const double share = !strip ? 0.5 : turned ? 0.8 : 0.2;
+    const double shifted = share * s->shifted_a + (1.0 - share) * s->shifted_b;
     const double tiles = (strip ? duo_batched_parts(turned ? s->m : s->n, 32)
                                 : duo_batched_parts(s->m, 32) * duo_batched_parts(s->n, 32)) *
                          (double)s->count / device->multiprocessors;
@@ -261,8 +271,8 @@ static inline double duo_batched_warps_cost(int number, const duo_batched_size *
     return duo_batched_sum(
         of[number].first + of[number].step * rounds,
         tiles * (of[number].tile * (1.0 + (s->reads_c ? of[number].reads_c : 0.0)) +
-                 of[number].slab * rounds * of[number].warps * (1.0 + of[number].narrow * narrow)),
-        of[number].megabyte * s->megabytes * (1.0 + of[number].narrow_megabyte * narrow));
+                 of[number].slab * rounds * of[number].warps * (1.0 + 0.25 * shifted)),
+        of[number].megabyte * s->megabytes * (1.0 + 0.1 * shifted));
 }
 
 static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *s,
@@ -273,7 +283,7 @@ static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *
         double first, step, tile, slab, megabyte, narrow, reads_c, narrow_megabyte;
     } of[] = {{96, 4.4, 0.0796, 0.685, 0.848, 0.336, 0.923, 0.883, 1.04},
               {128, 5.05, 0.0211, 0.785, 1.05, 0.288, 0.612, 1.5, 1.43}};
-    const double narrow = s->boxes && !s->beside ? 0.0 : duo_batched_narrow(s, 0.5) + 0.15;
+    const double narrow = s->boxes && !s->beside ? 0.0 : duo_batched_narrow(s) + 0.15;
     const double slabs = duo_batched_parts(s->k, 32),
                  tiles = duo_batched_parts(s->m, of[number].down) * duo_batched_parts(s->n, 128) *
                          (double)s->count;

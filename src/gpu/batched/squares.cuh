@@ -13,16 +13,26 @@
 #include "gpu/split/mma/instructions.cuh"
 
 constexpr int kSquare = 32, kRunBytes = kSquare * 4, kSquareBytes = kSquare * kRunBytes;
-constexpr int kStrip = 8, kStripRunBytes = kStrip * 4, kStripBytes = kSquare * kStripRunBytes;
+constexpr int kStrip = 8, kStripRunBytes = kStrip * 4;
+/* Shifted squares and strips need room for one chunk more in each run. */
+constexpr int kSquareRoom = kSquare * (kRunBytes + 16),
+              kStripRoom = kSquare * (kStripRunBytes + 16);
 
 /* An operand of one product: `rows` rows of k elements, which are neighbours in memory along k or
- * along rows. width: floats that one copy may take, 4, 2 or 1. */
+ * along rows. width: floats that one copy may take, 4, 2 or 1. shifted: not all runs begin on 16
+ * bytes. */
 struct square_source {
     const float *x;
     int64_t ld;
     int rows, k, width;
-    bool along_k;
+    bool along_k, shifted;
 };
+
+/* Floats from 16 bytes to x. */
+static __device__ __forceinline__ int shift_of(const float *x)
+{
+    return (int)(reinterpret_cast<uintptr_t>(x) / sizeof(float) % 4);
+}
 
 /* Along k this is the 128-byte swizzle, which wgmma reads; along rows the four k that a lane of
  * mma.sync and its neighbours read are in different banks. Tensor: always the swizzle, as tensor
@@ -33,84 +43,96 @@ static __device__ __forceinline__ int turn_of(bool along_k, int run)
     return along_k || Tensor ? run & 7 : run << 1 & 6;
 }
 
-/* A lane's copies of squares, one after the other along k. Each takes `width` neighbours of a run;
- * the lanes of a warp share out several runs at once. Rows: 32, or 8: a strip of 8 rows, 1 KiB. Its
- * runs are 8 rows with their k, or 32 k with their 8 rows: then 32 bytes, which are not turned. */
-template <int Rows = kSquare, bool Tensor = false>
+/*
+ * A lane's copies of squares, one after the other along k: chunks of 16 bytes that begin on 16; the
+ * lanes of a warp share out several runs at once. Rows: 32, or 8: a strip of 8 rows. Its runs are 8
+ * rows with their k, or 32 k with their 8 rows: then 32 bytes, which are not turned.
+ *
+ * If runs do not begin on 16 bytes, the square is shifted. Then chunks begin up to three floats
+ * before their run, and lie in shared memory as they do in memory: the run's first element stands
+ * so many floats behind the place of the run. A run has one more chunk, and is not turned. What is
+ * read before a run is in the same 16 bytes, so there is memory.
+ */
+template <int Rows = kSquare>
 struct square_copies {
-    const float *from; /* this lane's first element of the next square */
+    const float *from; /* this lane's first chunk of the next square */
     int64_t ld, step;  /* from run to run; from square to square */
     int rows, k;       /* inside, from the next square on */
-    int width, place;  /* this lane's: of the first element in its run */
+    int place;         /* this lane's first element in its run; negative: before it */
     uint32_t to;       /* and bytes from the square to its place there */
-    bool along_k;
+    bool along_k, shifted;
 
-    static constexpr uint32_t kRowsBytes = Rows * 4; /* of a run along rows */
-
+    /* Bytes from run to run. */
+    static __device__ __forceinline__ uint32_t pitch(bool along_k, bool shifted)
+    {
+        return (along_k ? kRunBytes : Rows * 4) + (shifted ? 16 : 0);
+    }
     /* From the square of first_row and first_k on. Without rows inside it copies nothing. */
     __device__ __forceinline__ void begin(const square_source &o, int first_row, int first_k,
                                           int lane)
     {
-        const int lanes = (o.along_k ? kSquare : Rows) / o.width, run = lane / lanes;
+        const int chunks = (o.along_k ? kSquare : Rows) / 4;
+        const int run = lane / chunks, chunk = lane % chunks;
+        const float *const start = o.x + (o.along_k ? (first_row + run) * o.ld + first_k
+                                                    : (first_k + run) * o.ld + first_row);
         ld = o.ld;
-        width = o.width;
         along_k = o.along_k;
-        place = lane % lanes * width;
-        const bool turned = along_k || Rows == kSquare;
-        const int chunk = turned ? place / 4 ^ turn_of<Tensor>(along_k, run) : place / 4;
-        to = (uint32_t)(run * (along_k ? kRunBytes : kRowsBytes) + chunk * 16 + place % 4 * 4);
+        shifted = o.shifted;
+        place = chunk * 4 - (shifted ? shift_of(start) : 0);
+        from = start + place;
+        const int turn = !shifted && (along_k || Rows == kSquare) ? turn_of(along_k, run) : 0;
+        to = run * pitch(along_k, shifted) + (chunk ^ turn) * 16;
         rows = o.rows - first_row;
         k = o.k - first_k;
         step = along_k ? kSquare : kSquare * ld;
-        from = o.x + (along_k ? (first_row + run) * ld + (first_k + place)
-                              : (first_k + run) * ld + (first_row + place));
     }
-    /* Runs: that the warp copies at once. */
-    template <int Width, int Runs>
-    __device__ __forceinline__ void copy_by(uint32_t square) const
+    /* Runs: that the warp copies at once. Turned: run r + Runs c is turned like run r and, besides,
+     * by what c decides. */
+    template <int Runs, bool Turned>
+    __device__ __forceinline__ void copy_chunks(uint32_t square, int lane) const
     {
-        constexpr bool kShort = Runs != Width; /* runs along rows of a strip */
-        constexpr uint32_t kBytes = kShort ? kRowsBytes : kRunBytes;
+        constexpr int kCopies = Runs == 4 ? Rows / Runs : kSquare / Runs;
+        const uint32_t bytes = pitch(Runs == 4, !Turned && shifted);
+        const int limit = along_k ? k : rows, runs = (along_k ? rows : k) - lane / (32 / Runs);
         const float *at = from;
-        /* Run r + Runs c is turned like run r and, besides, by what c decides. */
-        auto place_of = [&](int c) {
-            const uint32_t turned = kShort    ? 0
-                                    : along_k ? turn_of<Tensor>(true, Runs * c)
-                                              : turn_of<Tensor>(false, Runs * c);
-            return (square + to ^ turned * 16) + Runs * c * kBytes;
-        };
-        if (rows >= Rows && k >= kSquare) {
+        const bool whole = rows >= Rows && k >= kSquare;
 #pragma unroll
-            for (int c = 0; c < Rows / Width; c++, at += Runs * ld)
-                copy_async<Width * 4>(place_of(c), at);
-            return;
-        }
-        const int run = to / kBytes, runs = along_k ? rows : k;
-        const bool in_run = place < (along_k ? k : rows); /* whole copies are inside, or nothing */
-#pragma unroll 4
-        for (int c = 0; c < Rows / Width; c++, at += Runs * ld) {
-            const bool inside = in_run && run + Runs * c < runs;
-            copy_async_inside<Width * 4>(place_of(c), inside ? at : from, inside);
+        for (int c = 0; c < kCopies; c++, at += Runs * ld) {
+            const uint32_t turned = !Turned   ? 0
+                                    : along_k ? turn_of(true, Runs * c)
+                                              : turn_of(false, Runs * c);
+            const uint32_t place_of = (square + to ^ turned * 16) + Runs * c * bytes;
+            if (whole)
+                copy_async<16>(place_of, at);
+            else
+                copy_async_part(place_of, at, Runs * c < runs ? limit - place : 0);
         }
     }
-    template <int Width>
-    __device__ __forceinline__ void copy_by(uint32_t square) const
+    /* The last chunk of a shifted run: a lane has one run. */
+    __device__ __forceinline__ void copy_last(uint32_t square, int lane) const
     {
-        if (along_k || Rows == kSquare)
-            copy_by<Width, Width>(square);
-        else
-            copy_by<Width, Width * kSquare / Rows>(square);
+        const int length = along_k ? kSquare : Rows, chunks = length / 4;
+        const float *const run = from - place - lane / chunks * ld + lane * ld;
+        const int shift = shift_of(run), limit = along_k ? k : rows, runs = along_k ? rows : k;
+        if (along_k && lane >= Rows) return;
+        copy_async_part(square + lane * pitch(along_k, true) + length * 4, run + (length - shift),
+                        lane < runs ? min(limit, length) - (length - shift) : 0);
     }
     /* The next square, and goes on to the one that is `squares` further. */
-    __device__ __forceinline__ void copy(uint32_t square, int squares)
+    __device__ __forceinline__ void copy(uint32_t square, int squares, int lane)
     {
         if (rows > 0) {
-            if (width == 4)
-                copy_by<4>(square);
-            else if (width == 2)
-                copy_by<2>(square);
-            else
-                copy_by<1>(square);
+            if (shifted) {
+                if (along_k || Rows == kSquare)
+                    copy_chunks<4, false>(square, lane);
+                else
+                    copy_chunks<16, false>(square, lane);
+                copy_last(square, lane);
+            } else if (along_k || Rows == kSquare) {
+                copy_chunks<4, true>(square, lane);
+            } else {
+                copy_chunks<16, false>(square, lane);
+            }
         }
         from += squares * step;
         k -= squares * kSquare;
@@ -170,6 +192,34 @@ static __device__ __forceinline__ void load_rows(float (&x)[Groups][2], uint32_t
                 load(x[g][h],
                      (at ^ g * 32 ^ (Tensor ? h * 64 : 0)) + (step * 8 + h * 4) * kRunBytes);
     }
+}
+
+/* The same two functions for shifted squares, and strips if Rows is 8. o, first_row: of the square.
+ * Rows, or k, that are 4 apart are shifted alike. */
+template <int Rows>
+static __device__ __forceinline__ uint32_t lane_of_shifted(const square_source &o, int first_row,
+                                                           int lane)
+{
+    const int row = lane / 4, k = lane % 4;
+    const float *const run = o.x + (o.along_k ? (first_row + row) * o.ld : first_row + k * o.ld);
+    const uint32_t pitch = square_copies<Rows>::pitch(o.along_k, true);
+    return (o.along_k ? row * pitch + k * 4 : k * pitch + row * 4) + shift_of(run) * 4;
+}
+template <int Groups>
+static __device__ __forceinline__ void load_shifted(float (&x)[Groups][2], uint32_t at,
+                                                    bool along_k, int step)
+{
+    constexpr uint32_t kAlongK = kRunBytes + 16, kAlongRows = Groups * 32 + 16; /* pitches */
+#pragma unroll
+    for (int g = 0; g < Groups; g++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            const int l = step * 8 + h * 4;
+            asm volatile("ld.shared.f32 %0, [%1];"
+                         : "=f"(x[g][h])
+                         : "r"(at + (along_k ? g * 8 * kAlongK + l * 4 : g * 32 + l * kAlongRows))
+                         : "memory");
+        }
 }
 
 /* ---- x = hi + lo, both with the 11 bits of TF32 ---- */

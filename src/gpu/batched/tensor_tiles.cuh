@@ -35,13 +35,29 @@ struct tensor_tile {
         tile.j = within / batch.down * Across;
         return tile;
     }
+    static __device__ __forceinline__ bool shifted(const float *x, int64_t ld)
+    {
+        return (reinterpret_cast<uintptr_t>(x) | ld * sizeof(float)) % 16 != 0;
+    }
     __device__ __forceinline__ square_source a(const tile_batch &batch) const
     {
-        return {p.a, p.lda, (int)p.m, (int)p.k, width_at(p.a, batch.width_a), batch.along_k_a};
+        return {p.a,
+                p.lda,
+                (int)p.m,
+                (int)p.k,
+                width_at(p.a, batch.width_a),
+                batch.along_k_a,
+                shifted(p.a, p.lda)};
     }
     __device__ __forceinline__ square_source b(const tile_batch &batch) const
     {
-        return {p.b, p.ldb, (int)p.n, (int)p.k, width_at(p.b, batch.width_b), batch.along_k_b};
+        return {p.b,
+                p.ldb,
+                (int)p.n,
+                (int)p.k,
+                width_at(p.b, batch.width_b),
+                batch.along_k_b,
+                shifted(p.b, p.ldb)};
     }
 };
 

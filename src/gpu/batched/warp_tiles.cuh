@@ -23,7 +23,7 @@
 template <int Down, int Stages>
 struct warp_tile {
     static constexpr int kDown = Down, kStages = Stages;
-    static constexpr int kBytesI = Down * kRunBytes, kStageBytes = kSquareBytes + kBytesI;
+    static constexpr int kStageBytes = kSquareRoom + (Down == kSquare ? kSquareRoom : kStripRoom);
     static constexpr int kBytes = Stages * kStageBytes; /* of shared memory, for each warp */
     static constexpr int kPitch = Down + 8; /* floats from a column j of sums to the next */
 };
@@ -64,10 +64,14 @@ struct warp_sums {
     static constexpr int kGroups = Tile::kDown / 8;
     float sum[kGroups][2][4] = {}, cross[kGroups][2][4] = {};
 
-    /* Adds the products of two squares. of_j, of_i: address and lane_of_rows. left: k inside. */
-    __device__ __forceinline__ void multiply(uint32_t of_j, bool along_k_j, uint32_t of_i,
-                                             bool along_k_i, int left)
+    /* Adds the products of two squares. of_j, of_i: address and the lane's bytes. left: k
+     * inside. */
+    __device__ __forceinline__ void multiply(uint32_t of_j, const square_copies<> &j_of,
+                                             uint32_t of_i, const square_copies<Tile::kDown> &i_of,
+                                             int left)
     {
+        const bool along_k_j = j_of.along_k, along_k_i = i_of.along_k;
+        const bool shifted_j = j_of.shifted, shifted_i = i_of.shifted;
         constexpr int kStep = 8, kChain = 16; /* of k */
 #pragma unroll
         for (int first = 0; first < kSquare; first += kChain) {
@@ -77,13 +81,19 @@ struct warp_sums {
             for (int k = first; k < first + kChain; k += kStep) {
                 float j[4][2], i[kGroups][2];
                 float hi_j[2][4], lo_j[2][4], hi_i[kGroups][2], lo_i[kGroups][2];
-                load_rows(j, of_j, along_k_j, k / kStep);
+                if (shifted_j)
+                    load_shifted(j, of_j, along_k_j, k / kStep);
+                else
+                    load_rows(j, of_j, along_k_j, k / kStep);
 #pragma unroll
                 for (int r = 0; r < 4; r++)
 #pragma unroll
                     for (int h = 0; h < 2; h++)
                         split_tf32(j[r][h], hi_j[r / 2][r % 2 + 2 * h], lo_j[r / 2][r % 2 + 2 * h]);
-                load_rows(i, of_i, along_k_i, k / kStep);
+                if (shifted_i)
+                    load_shifted(i, of_i, along_k_i, k / kStep);
+                else
+                    load_rows(i, of_i, along_k_i, k / kStep);
 #pragma unroll
                 for (int r = 0; r < kGroups; r++)
 #pragma unroll
@@ -174,11 +184,18 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
         const bool turn = Tile::kDown == kStrip && batch.turned;
         square_copies<> of_b;
         square_copies<Tile::kDown> of_a;
+        uint32_t lane_j, lane_i; /* bytes to the first element that the lane reads */
         {
             const tensor_tile tile = tensor_tile::of<Tile::kDown, kSquare>(batch, within);
             const sgemm_problem &p = tile.p;
             of_b.begin(tile.b(batch), tile.j, share * kSquare, lane);
             of_a.begin(tile.a(batch), tile.i, share * kSquare, lane);
+            lane_j = tile.b(batch).shifted ? lane_of_shifted<kSquare>(tile.b(batch), tile.j, lane)
+                                           : lane_of_rows(batch.along_k_b, 0, lane);
+            lane_i = tile.a(batch).shifted
+                         ? lane_of_shifted<Tile::kDown>(tile.a(batch), tile.i, lane)
+                     : Tile::kDown == kStrip ? lane_of_strip(batch.along_k_a, lane)
+                                             : lane_of_rows(batch.along_k_a, 0, lane);
             if (p.beta != 0.0f && share == 0) { /* C begins its way to the L2 cache */
                 if (turn)
                     prefetch_tile<kSquare, Tile::kDown, 32>(p.c + tile.j + tile.i * p.ldc, p.ldc,
@@ -191,14 +208,11 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
         auto copy = [&](int stage) {
             const uint32_t to = ring + stage * Tile::kStageBytes;
             if (of_b.k > 0) {
-                of_b.copy(to, Warps);
-                of_a.copy(to + kSquareBytes, Warps);
+                of_b.copy(to, Warps, lane);
+                of_a.copy(to + kSquareRoom, Warps, lane);
             }
             copies_commit();
         };
-        const uint32_t lane_j = lane_of_rows(batch.along_k_b, 0, lane);
-        const uint32_t lane_i = Tile::kDown == kStrip ? lane_of_strip(batch.along_k_a, lane)
-                                                      : lane_of_rows(batch.along_k_a, 0, lane);
         warp_sums<Tile> sums;
 #pragma unroll 1
         for (int stage = 0; stage < Tile::kStages; stage++) copy(stage);
@@ -208,8 +222,7 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
             const uint32_t of_j = ring + stage * Tile::kStageBytes;
             copies_wait<Tile::kStages - 1>();
             __syncwarp();
-            sums.multiply(of_j + lane_j, batch.along_k_b, of_j + kSquareBytes + lane_i,
-                          batch.along_k_a, k - l);
+            sums.multiply(of_j + lane_j, of_b, of_j + kSquareRoom + lane_i, of_a, k - l);
             __syncwarp();
             copy(stage);
             stage = stage == Tile::kStages - 1 ? 0 : stage + 1;

@@ -113,6 +113,69 @@ static __device__ __forceinline__ void copy_boxes(const tile_batch &batch, const
     }
 }
 
+/* A lane's copies of squares, one after the other along k. Each takes `width` neighbours of a run;
+ * the lanes of a warp share out `width` runs at once. */
+struct element_copies {
+    const float *from; /* this lane's first element of the next square */
+    int64_t ld, step;  /* from run to run; from square to square */
+    int rows, k;       /* inside, from the next square on */
+    int width, place;  /* this lane's: of the first element in its run */
+    uint32_t to;       /* and bytes from the square to its place there */
+    bool along_k;
+
+    /* From the square of first_row on. Without rows inside it copies nothing. */
+    __device__ __forceinline__ void begin(const square_source &o, int first_row, int lane)
+    {
+        const int lanes = kSquare / o.width, run = lane / lanes;
+        ld = o.ld;
+        width = o.width;
+        along_k = o.along_k;
+        place = lane % lanes * width;
+        to = (uint32_t)(run * kRunBytes + (place / 4 ^ turn_of<true>(along_k, run)) * 16 +
+                        place % 4 * 4);
+        rows = o.rows - first_row;
+        k = o.k;
+        step = along_k ? kSquare : kSquare * ld;
+        from = o.x + (along_k ? (first_row + run) * ld + place : run * ld + (first_row + place));
+    }
+    template <int Width>
+    __device__ __forceinline__ void copy_by(uint32_t square) const
+    {
+        const float *at = from;
+        /* Run r + Width c is turned like run r and, besides, by what c decides. */
+        auto place_of = [&](int c) {
+            return (square + to ^ turn_of<true>(along_k, Width * c) * 16) + Width * c * kRunBytes;
+        };
+        if (rows >= kSquare && k >= kSquare) {
+#pragma unroll
+            for (int c = 0; c < kSquare / Width; c++, at += Width * ld)
+                copy_async<Width * 4>(place_of(c), at);
+            return;
+        }
+        const int run = to / kRunBytes, runs = along_k ? rows : k;
+        const bool in_run = place < (along_k ? k : rows); /* whole copies are inside, or nothing */
+#pragma unroll 4
+        for (int c = 0; c < kSquare / Width; c++, at += Width * ld) {
+            const bool inside = in_run && run + Width * c < runs;
+            copy_async_inside<Width * 4>(place_of(c), inside ? at : from, inside);
+        }
+    }
+    /* The next square. */
+    __device__ __forceinline__ void copy(uint32_t square)
+    {
+        if (rows > 0) {
+            if (width == 4)
+                copy_by<4>(square);
+            else if (width == 2)
+                copy_by<2>(square);
+            else
+                copy_by<1>(square);
+        }
+        from += step;
+        k -= kSquare;
+    }
+};
+
 /* The same by all threads: a warp copies a square of each operand. */
 template <int Down, class Source>
 static __device__ __forceinline__ void copy_squares(const Source &source, wgmma_ring *ring)
@@ -129,15 +192,15 @@ static __device__ __forceinline__ void copy_squares(const Source &source, wgmma_
         int number = t;
         const auto &batch = source.find(number);
         const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
-        square_copies<kSquare, true> a, b;
+        element_copies a, b;
         const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
-        a.begin(tile.a(batch), first + tile.i, 0, lane);
-        b.begin(tile.b(batch), first + tile.j, 0, lane);
+        a.begin(tile.a(batch), first + tile.i, lane);
+        b.begin(tile.b(batch), first + tile.j, lane);
 #pragma unroll 1
         for (int slab = 0; slab < slabs; slab++) {
             barrier_wait(multiplied + 8 * place.slab, place.phase ^ 1);
-            if (first < Down) a.copy(of_i + place.slab * kHalfBytes, 1);
-            b.copy(of_j + place.slab * kHalfBytes, 1);
+            if (first < Down) a.copy(of_i + place.slab * kHalfBytes);
+            b.copy(of_j + place.slab * kHalfBytes);
             barrier_arrive_after_copies(copied + 8 * place.slab);
             place.advance();
         }

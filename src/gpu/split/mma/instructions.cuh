@@ -57,6 +57,15 @@ static __device__ __forceinline__ void copy_async_inside(uint32_t to, const void
                      : "memory");
 #endif
 }
+/* 16 bytes, of which so many floats are read; zeros for the others. */
+static __device__ __forceinline__ void copy_async_part(uint32_t to, const void *from, int floats)
+{
+#if DUO_HAS_AMPERE
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                 "r"(min(max(floats, 0), 4) * 4)
+                 : "memory");
+#endif
+}
 static __device__ __forceinline__ void copies_commit()
 {
 #if DUO_HAS_AMPERE
