@@ -195,8 +195,8 @@ static void multiply(const duo_product *p)
 }
 
 /* Of small ones that are not packed each tile is computed for as many products as fit the L1 cache;
- * if they have more than FULL rows, all but the addresses is prepared once. With one step, the
- * orders of a vector product and of others are the same. */
+ * if they are not narrow, all but the addresses is prepared once. With one step, the orders of a
+ * vector product and of others are the same. */
 enum { NEAR = 6 << 10 }; /* floats: 24 KB */
 
 static void multiply_each(const duo_product *all, int64_t count, const float *const a[],
@@ -205,11 +205,11 @@ static void multiply_each(const duo_product *all, int64_t count, const float *co
     duo_product p = *all;
     tile t = tile_of(&p);
     const bool prepared = is_small(&p) && !p.transa && (!p.vector || p.k == 1);
-    if (prepared && p.m <= FULL) {
+    if (prepared && is_narrow(&p)) {
         const int64_t floats = p.m * p.k + p.k * p.n + p.m * p.n;
         const int64_t most = floats < NEAR ? NEAR / floats : 1;
         for (int64_t i = 0; i < count; i += most) {
-            many some_of = {a + i, b + i, c + i, smaller(count - i, most), 0, 0};
+            many some_of = {a + i, b + i, c + i, smaller(count - i, most), 0, 0, 0};
             small_of_many(&p, &some_of);
         }
         return;

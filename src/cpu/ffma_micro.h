@@ -37,21 +37,17 @@ INLINE void end_vector(const duo_product *p, vec sum, float *c, int64_t count)
 INLINE seen JOIN(micro, WIDTH)(const int count, const int columns, const bool whole,
                                const packing form, const tile *t, seen nans)
 {
-    vec s[COLUMNS][2];
+    vec s[2 * COLUMNS][2];
     const mask last = some(whole ? WIDTH : t->rows - (count - 1) * WIDTH);
     const bool packed_a = form == A_PACKED || form == BOTH_PACKED;
     const bool packed_b = form == B_PACKED || form == BOTH_PACKED;
     UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++) s[j][v] =
         zero();
-    if (t->ends && t->k >= 32) {
-        UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++)
-            __builtin_prefetch(t->c + j * t->ldc + v * WIDTH, 1);
-    }
 
     /* Of B without packing every third column has a pointer: an address has only scales of 1 and
      * 2. */
     const number *pa = t->packed_a, *pb = t->packed_b;
-    const float *a = t->a, *third[(COLUMNS + 2) / 3];
+    const float *a = t->a, *third[(2 * COLUMNS + 2) / 3];
     UNROLLED for (int j = 0; !packed_b && j < columns; j += 3) third[j / 3] =
         t->b + j * t->b_column;
     for (int64_t left = t->k; left > 0; left--) {
@@ -117,6 +113,10 @@ INLINE seen JOIN(micro, WIDTH)(const int count, const int columns, const bool wh
 INLINE void JOIN(micro_one, WIDTH)(const int count, const int columns, const bool whole,
                                    const packing form, const tile *t)
 {
+    if (t->ends && t->k >= 32) {
+        UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++)
+            __builtin_prefetch(t->c + j * t->ldc + v * WIDTH, 1);
+    }
     if (has_nan(JOIN(micro, WIDTH)(count, columns, whole, form, t, unseen())))
         mend(t->c, t->ldc, t->rows, columns);
 }
@@ -131,7 +131,7 @@ INLINE void JOIN(micro_many, WIDTH)(const int columns, const bool whole, const t
     one.adds = false;
     one.ends = true;
     for (int64_t i = 0; i < of->count; i++) {
-        one.a = of->a[i];
+        one.a = of->a[i] + of->a_at;
         one.b = of->b[i] + of->b_at;
         one.c = of->c[i] + of->c_at;
         nans = JOIN(micro, WIDTH)(1, columns, whole, NONE_PACKED, &one, nans);

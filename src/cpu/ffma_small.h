@@ -34,16 +34,21 @@ INLINE void small_with(const duo_product *p, tile *t, const number *packed)
     }
 }
 
-/* Products of one shape with no more than FULL rows. A and B are read where they are. */
+/* So few rows that tiles of one vector of rows are best in a batch: AVX-512's up to 16 + 8. */
+INLINE bool is_narrow(const duo_product *p) { return p->m <= FULL + (HALF == FULL ? 0 : HALF); }
+
+/* Narrow products of one shape. A and B are read where they are. */
 INLINE void small_of_many(const duo_product *p, many *of)
 {
     tile t = tile_of(p);
-    const int64_t width = p->n <= COLUMNS ? p->n : even_columns(p->n);
-    t.rows = (int)p->m;
-    for (int64_t j = 0; j < p->n; j += width) {
-        of->b_at = j * t.b_column;
-        of->c_at = j * p->ldc;
-        kernels_of_many[smaller(p->n - j, width) - 1][vectors_of(t.rows)](&t, of);
+    const int64_t width = even(p->n, 2 * COLUMNS);
+    for (of->a_at = 0; of->a_at < p->m; of->a_at += t.rows) {
+        t.rows = rows_of_tile(p->m - of->a_at);
+        for (int64_t j = 0; j < p->n; j += width) {
+            of->b_at = j * t.b_column;
+            of->c_at = of->a_at + j * p->ldc;
+            kernels_of_many[smaller(p->n - j, width) - 1][vectors_of(t.rows)](&t, of);
+        }
     }
 }
 

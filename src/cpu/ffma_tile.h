@@ -23,12 +23,12 @@ typedef struct tile {
     bool adds, ends; /* are there earlier segments; is this the last one? */
 } tile;
 
-/* Products of one shape, and where a tile begins in B and C of each. */
+/* Products of one shape, and where a tile begins in A, B and C of each. */
 typedef struct many {
     const float *const *a, *const *b;
     float *const *c;
     int64_t count;
-    int64_t b_at, c_at;
+    int64_t a_at, b_at, c_at;
 } many;
 
 /* All of a tile but its operands and its rows, for all steps of a product. */
@@ -103,15 +103,20 @@ typedef void kernel(const tile *);
 #define NAMES(columns) {HALF_NAMES(columns), NAME_FORMS(one, columns), NAME_FORMS(two, columns)},
 #if COLUMNS == 12
 #define EACH_COLUMNS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
+#define EACH_WIDE(X)                                                                               \
+    EACH_COLUMNS(X)                                                                                \
+    X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24)
 #elif COLUMNS == 6
 #define EACH_COLUMNS(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#define EACH_WIDE(X)    EACH_COLUMNS(X) X(7) X(8) X(9) X(10) X(11) X(12)
 #endif
 EACH_COLUMNS(KERNELS)
 
 /* By columns - 1, by rows (vectors_of), by form. */
 static kernel *const kernels[COLUMNS][3][4] = {EACH_COLUMNS(NAMES)};
 
-/* The same for a tile of many products, without packing: up to HALF and FULL rows. */
+/* The same for a tile of many products, without packing: up to HALF and FULL rows, and up to
+ * 2 COLUMNS columns. A tile costs about as much as 6 steps of k, so few are better. */
 typedef void kernel_of_many(const tile *, const many *);
 
 #define KERNEL_OF_MANY(height, width, columns)                                                     \
@@ -131,10 +136,10 @@ typedef void kernel_of_many(const tile *, const many *);
 #endif
 #define KERNELS_OF_MANY(columns) HALF_OF_MANY(columns) KERNEL_OF_MANY(one, FULL, columns)
 #define NAMES_OF_MANY(columns)   {HALF_MANY(columns), many_one_##columns},
-EACH_COLUMNS(KERNELS_OF_MANY)
+EACH_WIDE(KERNELS_OF_MANY)
 
 /* By columns - 1, by rows (vectors_of). */
-static kernel_of_many *const kernels_of_many[COLUMNS][2] = {EACH_COLUMNS(NAMES_OF_MANY)};
+static kernel_of_many *const kernels_of_many[2 * COLUMNS][2] = {EACH_WIDE(NAMES_OF_MANY)};
 
 INLINE int vectors_of(int rows) { return rows > FULL ? 2 : rows > HALF || HALF == FULL ? 1 : 0; }
 
@@ -149,12 +154,14 @@ INLINE int rows_of_tile(int64_t left)
     return (int)(left >= ROWS ? ROWS : left > FULL && left <= FULL + HALF ? FULL : left);
 }
 
-/* Columns of each tile but the last: as even as possible. */
-INLINE int64_t even_columns(int64_t n)
+/* Columns of each tile but the last, of no more than `most`: as even as possible. */
+INLINE int64_t even(int64_t n, int64_t most)
 {
-    const int64_t tiles = (n + COLUMNS - 1) / COLUMNS;
+    const int64_t tiles = (n + most - 1) / most;
     return tiles > 0 ? (n + tiles - 1) / tiles : 1;
 }
+
+INLINE int64_t even_columns(int64_t n) { return even(n, COLUMNS); }
 
 INLINE void end_element(const duo_product *p, number sum, float *c)
 {
