@@ -845,14 +845,13 @@ DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout
  *                and group_size, have group_count values, in host memory, and are not NULL.
  *
  * Overlap    no C may overlap another C, or any A or B, of any group; this is not checked.
- * Residence  any mix; see Conventions. Groups whose operands all lie in memory of the context's
- *            device (duo_malloc, duo_adopt) go in one launch. There are more in two cases: one more
- *            if tensor cores take some of the groups and others have a short k; and one for each
- *            group of vector products (docs/numerics.md) that tensor cores do not take. Groups in
- *            plain host memory whose products are small are shared by the team's threads; a tiny
- *            group's products are calls of duo_sgemm. All other groups are calls of
- *            duo_sgemm_batched, one after the other: those whose products fill the device, those in
- *            kept arrays, and groups that are sent from host memory.
+ * Residence  any mix; see Conventions. Groups that lie in memory of the context's device
+ *            (duo_malloc, duo_adopt) go in one launch. A short k beside groups for tensor cores
+ *            takes one launch more. So does each group of vector products (docs/numerics.md) that
+ *            tensor cores do not take. The team's threads share the groups of small products in
+ *            plain host memory. A tiny group's products are calls of duo_sgemm. All other groups
+ *            are calls of duo_sgemm_batched, one after the other. These are groups whose products
+ *            fill the device, groups in kept arrays, and groups that are sent from host memory.
  * Numerics   as in duo_sgemm_batched: in DUO_MATH_IEEE each product has the same bits alone, and in
  *            every group. In other maths the bits depend on all groups.
  * Explain    groups that go together are one call. duo_explain_last tells sizes and residences of
@@ -861,7 +860,7 @@ DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout
  *            (layout), DUO_ERR_SIZE (group_count or a group_size is negative), DUO_ERR_NULL (an
  *            array is NULL), and what duo_sgemm_batched returns for the first group that has an
  *            error in its arguments. An error that comes later leaves some C written.
- * Source     groups: cblas_sgemm_batch of Intel's oneMKL, whose arguments these are.
+ * Source     the arguments are those of cblas_sgemm_batch in Intel's oneMKL.
  * Everything else as in duo_sgemm_batched.   Since 1.0
  */
 DUO_API duo_status duo_sgemm_grouped(duo_context *ctx, duo_layout layout, int64_t group_count,

@@ -210,7 +210,7 @@ static duo_region *next_region(duo_region *before, uintptr_t low, uintptr_t high
     return duo_residency_find(low, high, &crosses);
 }
 
-/* ---- Regions that are not placed: those of scattered lists, of unread ones, and of groups ---- */
+/* ---- Regions without one place: scattered lists, unread lists, groups ---- */
 
 /* How many address ranges of an operand are claimed one by one. */
 static int64_t ranges_of(const duo_call *call, int i, bool grouped)

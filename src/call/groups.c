@@ -104,7 +104,7 @@ duo_outcome duo_execute_groups(duo_context *ctx, duo_group *group, int64_t group
     int64_t end[WAYS] = {0}, first = 0;
     const bool unread = groups > 0 && duo_batch_unread(&group->batch);
     const duo_conditions conditions = duo_policy_conditions(&ctx->policy, &ctx->resources);
-    /* Groups of one way stand behind each other: those of a way that comes first, first. */
+    /* Sorts the groups by way. */
     for (int64_t g = 0; g < groups; g++) {
         way w;
         const duo_status status = find_way(ctx, &conditions, &group[g].call, &w);

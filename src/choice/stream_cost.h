@@ -45,8 +45,8 @@ double duo_stream_memory(double free_bytes);
 double duo_stream_seconds(const duo_call *call, const duo_conditions *conditions,
                           const duo_algorithm *algorithm, int *devices);
 
-/* The same for a batch, whose arithmetic takes work_seconds. Nothing is in host memory: just
- * these. */
+/* The same for a batch. Its arithmetic takes work_seconds. A batch with no operand in host memory
+ * takes just these. */
 double duo_stream_batch_seconds(const duo_call *call, const duo_conditions *conditions,
                                 double work_seconds);
 

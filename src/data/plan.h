@@ -60,7 +60,7 @@ typedef struct duo_step {
 
 /* The slots of one operand on each device. A slot of A holds `extent` rows of op(A), a slot of B
  * `extent` columns of op(B), over depth[slot] of k; a slot of C holds `extent` rows and depth[slot]
- * columns. Of a batch `extent` counts those of all its matrices. */
+ * columns. In a batch `extent` is the sum over all matrices of a slot. */
 typedef struct duo_plan_space {
     int slots; /* 0: the operand stays where it is on the device, or is not touched */
     int64_t extent, depth[DUO_PLAN_SLOTS];

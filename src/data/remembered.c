@@ -10,8 +10,8 @@
 
 size_t duo_remembered_least = (size_t)1 << 20;
 
-/* So many checks in a row must find no change before an array's pages are watched. A write to a
- * watched page takes as long as sending 12 pages. */
+/* An array's pages are watched after so many checks in a row without a change. A write to a watched
+ * page takes as long as sending 12 pages. */
 enum { OFTEN_SAME = 8 };
 
 /* Rests are even: a factor that is used twice between two changes is then sent to its copy by the
