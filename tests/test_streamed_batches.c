@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 
 #include "call/context.h"
-#include "data/plan_clock.h"
 #include "data/runs.h"
 #include "gpu/backend/devices.h"
 #include "sim/clock.h"
@@ -82,24 +81,6 @@ static duo_status launch_only(duo_queue *queue, duo_algorithm_id algorithm, cons
     return sim_backend()->launch_batch(queue, algorithm, &scaled, 1);
 }
 
-static double sim_multiply(const duo_plan_problem *of, int64_t m, int64_t n, int64_t k)
-{
-    (void)of;
-    return 2.0 * (double)m * (double)n * (double)k / 50e12;
-}
-
-/* The bound of the plan that ran, at the simulated device's rates; the simulated host takes no
- * time. */
-static double bound_on_sim(const duo_plan *plan)
-{
-    duo_plan on_sim = *plan;
-    on_sim.of.up = on_sim.of.down = 55e9;
-    on_sim.of.both = 110e9;
-    on_sim.of.multiply = sim_multiply;
-    for (int i = 0; i < DUO_OPERANDS; i++) on_sim.of.pinned[i] = true;
-    return duo_plan_bound(&on_sim);
-}
-
 /* Each product begins after its matrices arrived. Matrices go up while others are multiplied, and
  * while others come home. */
 static void check_order(const sim_operation *log, size_t count)
@@ -136,7 +117,7 @@ static void overlap_of(bool pinned, bool lists)
         sim_log_reset();
         CHECK_STATUS(DUO_OK, multiply(s, lists, COUNT));
         const double seconds = 1e-9 * (double)(sim_clock_host() - began);
-        const double bound = bound_on_sim(&duo_context_of(s->ctx)->resources.plan);
+        const double bound = sim_clock_bound(&duo_context_of(s->ctx)->resources.plan);
         const sim_operation *log;
         const size_t count = sim_log(&log);
         check_order(log, count);

@@ -15,7 +15,6 @@
 #include "call/execute.h"
 #include "call/policy.h"
 #include "data/locate.h"
-#include "data/plan_clock.h"
 #include "gpu/backend/devices.h"
 #include "sim/clock.h"
 #include "sim/sim.h"
@@ -467,22 +466,6 @@ static duo_status launch_only(duo_queue *queue, duo_algorithm_id algorithm, cons
     return sim_backend()->launch(queue, algorithm, &scaled, pinned_result, ticket);
 }
 
-static double sim_multiply(const duo_plan_problem *of, int64_t m, int64_t n, int64_t k)
-{
-    (void)of;
-    return 2.0 * (double)m * (double)n * (double)k / 50e12;
-}
-
-/* The bound of the plan that ran, at the simulated device's rates. */
-static double bound_on_sim(const duo_plan *plan)
-{
-    duo_plan on_sim = *plan;
-    on_sim.of.up = on_sim.of.down = 55e9;
-    on_sim.of.both = 110e9;
-    on_sim.of.multiply = sim_multiply;
-    return duo_plan_bound(&on_sim);
-}
-
 /* Each product begins after its panels arrived; tiles come home while later panels go up. */
 static void check_order(const sim_operation *log, size_t count)
 {
@@ -521,7 +504,7 @@ static void overlap_of(int64_t n)
         CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, n, n,
                                        1.0f, at[0], n, at[1], n, 0.0f, at[2], n));
         const double seconds = 1e-9 * (double)(sim_clock_host() - began);
-        const double bound = bound_on_sim(&duo_context_of(ctx)->resources.plan);
+        const double bound = sim_clock_bound(&duo_context_of(ctx)->resources.plan);
         const sim_operation *log;
         const size_t count = sim_log(&log);
         check_order(log, count);

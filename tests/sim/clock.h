@@ -20,6 +20,7 @@
 #ifndef DUO_TESTS_SIM_CLOCK_H
 #define DUO_TESTS_SIM_CLOCK_H
 
+#include "data/plan.h"
 #include "sim/sim.h"
 
 /* Bytes per microsecond of one device up, down and to a linked device; and floating-point
@@ -33,6 +34,10 @@ enum { SIM_RATE_WITHIN = 2000000 };
 
 uint64_t sim_clock_host(void);
 uint64_t sim_clock(int device); /* when all work of the device's open queues is done */
+
+/* Seconds below which no schedule of the plan can end, at the rates. The simulated host takes no
+ * time, so memory counts as pinned. */
+double sim_clock_bound(const duo_plan *plan);
 
 /* ---- The log ---- */
 

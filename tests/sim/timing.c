@@ -1,6 +1,7 @@
 /* timing.c - the clocks of the simulated devices; see clock.h and timing.h. */
 #include "sim/timing.h"
 
+#include "data/plan_clock.h"
 #include "sim/engine.h"
 #include "sim/memory.h"
 
@@ -144,4 +145,24 @@ uint64_t sim_clock(int device)
     const uint64_t time = sim_timing_end(device);
     pthread_mutex_unlock(&sim_lock);
     return time;
+}
+
+/* ---- The bound of a plan ---- */
+
+static double multiply_seconds(const duo_plan_problem *of, int64_t m, int64_t n, int64_t k)
+{
+    (void)of;
+    return 2e-6 * (double)m * (double)n * (double)k / (double)rates_now().flops;
+}
+
+double sim_clock_bound(const duo_plan *plan)
+{
+    const rates r = rates_now();
+    duo_plan here = *plan;
+    here.of.up = 1e6 * (double)r.up;
+    here.of.down = 1e6 * (double)r.down;
+    here.of.both = here.of.up + here.of.down;
+    here.of.multiply = multiply_seconds;
+    for (int i = 0; i < DUO_OPERANDS; i++) here.of.pinned[i] = true;
+    return duo_plan_bound(&here);
 }
