@@ -25,7 +25,8 @@ static const char *const names[DUO_BATCHED_KERNELS] = {
     [DUO_BATCHED_WARPS_2] = "warps_2",    [DUO_BATCHED_WARPS_4] = "warps_4",
     [DUO_BATCHED_WARPS_8] = "warps_8",    [DUO_BATCHED_STRIPS_1] = "strips_1",
     [DUO_BATCHED_STRIPS_2] = "strips_2",  [DUO_BATCHED_STRIPS_4] = "strips_4",
-    [DUO_BATCHED_STRIPS_8] = "strips_8",  [DUO_BATCHED_WGMMA_96] = "wgmma_96",
+    [DUO_BATCHED_STRIPS_8] = "strips_8",  [DUO_BATCHED_WGMMA_32] = "wgmma_32",
+    [DUO_BATCHED_WGMMA_64] = "wgmma_64",  [DUO_BATCHED_WGMMA_96] = "wgmma_96",
     [DUO_BATCHED_WGMMA_128] = "wgmma_128"};
 
 typedef struct batch {
@@ -131,9 +132,20 @@ static duo_batched_device first_device(void)
                                 10 * info.capability_major + info.capability_minor, 227 << 10};
 }
 
+/* Of wgmma, which has two ways to copy, and takes products in two ways. */
+static bool goes_so(const duo_batched_size *size, duo_batched_kernel kernel, bool boxes,
+                    bool turned)
+{
+    if (kernel < DUO_BATCHED_WGMMA_32) return true;
+    if (size->boxes != boxes) return false;
+    if (kernel > DUO_BATCHED_WGMMA_64) return true;
+    const int down = kernel == DUO_BATCHED_WGMMA_32 ? 32 : 64;
+    return duo_batched_turned(size->m, size->n, down) == turned;
+}
+
 /* A batch that this kernel does, and no kernel of the other kind nearly as fast; false: there is
- * none. boxes: only for wgmma, which has two ways to copy. */
-static bool find(test_rng *rng, duo_batched_kernel kernel, bool boxes, batch *b)
+ * none. way: from 0 to 3, of wgmma. */
+static bool find(test_rng *rng, duo_batched_kernel kernel, int way, batch *b)
 {
     const double clearly = 0.95;
     const duo_batched_device device = first_device();
@@ -144,7 +156,7 @@ static bool find(test_rng *rng, duo_batched_kernel kernel, bool boxes, batch *b)
         if (!is_small(b)) continue;
         b->list[0] = b->list[1] = b->list[2] = &b->after; /* any */
         const duo_batched_size size = size_of(b);
-        if (kernel >= DUO_BATCHED_WGMMA_96 && size.boxes != boxes) continue;
+        if (!goes_so(&size, kernel, way % 2 == 1, way / 2 == 1)) continue;
         const duo_batched_kernel first = tensor ? DUO_BATCHED_TENSOR : DUO_BATCHED_TILE_8;
         const duo_batched_kernel end = tensor ? DUO_BATCHED_KERNELS : DUO_BATCHED_TENSOR;
         if (duo_batched_least(&size, &device, first, end, &seconds) != kernel) continue;
@@ -362,7 +374,8 @@ static void one_batch(duo_context *ctx, test_rng *rng, duo_batched_kernel kernel
 static void every_kernel(void)
 {
     test_rng rng = test_rng_for("kernels");
-    const int rounds = test_amount(2, 8, 60);
+    enum { WAYS = 4 };
+    const int rounds = test_amount(WAYS, 2 * WAYS, 15 * WAYS);
     /* The plan has the times of an H100: there it takes every kernel. */
     const duo_batched_device device = first_device();
     const bool fitted = device.capability == DUO_BATCHED_WGMMA_CAPABILITY && !test_on_sim();
@@ -371,7 +384,7 @@ static void every_kernel(void)
         for (int round = 0; round < rounds; round++) {
             batch b;
             duo_context *const ctx = test_context(); /* it has learned nothing */
-            if (find(&rng, (duo_batched_kernel)kernel, round % 2 == 1, &b)) {
+            if (find(&rng, (duo_batched_kernel)kernel, round % WAYS, &b)) {
                 one_batch(ctx, &rng, (duo_batched_kernel)kernel, &b);
                 done++;
             }

@@ -29,14 +29,6 @@ struct batch_places {
     }
 };
 
-/* The floats that a copy from here may take, at most `width`: a list that the host has not read may
- * lead to any float. */
-static __device__ __forceinline__ int width_at(const float *x, int width)
-{
-    const unsigned bits = (unsigned)reinterpret_cast<uintptr_t>(x);
-    return bits % 16 == 0 ? width : bits % 8 == 0 ? min(width, 2) : 1;
-}
-
 /* sent: where the lists that are sent are on the device, one behind the other. */
 static inline batch_places places_of(const duo_batch *batch, const void *sent)
 {

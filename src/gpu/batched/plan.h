@@ -20,7 +20,6 @@
 typedef struct duo_batched_size {
     int64_t m, n, k, count;
     bool along_k_a, along_k_b; /* neighbours in memory are neighbours in k */
-    int width_a, width_b;      /* floats that a copy of an operand may take: 4, 2 or 1 */
     bool wide_a, wide_b;       /* is it copied in fours along m, or n? */
     bool shifted_a, shifted_b; /* do columns not begin on 16 bytes? */
     bool boxes;                /* can tensor copies read both? */
@@ -33,19 +32,13 @@ typedef struct duo_batched_size {
     double megabytes_c; /* of C, without gaps */
 } duo_batched_size;
 
-/* Floats that a copy of the operand may take, so that columns are whole copies. */
-static inline int duo_batched_width(const duo_call *call, const duo_batch *batch, int i)
-{
-    const uintptr_t column = (uintptr_t)call->operand[i].rows * sizeof(float);
-    const uintptr_t bits = duo_batch_bits(batch, call, i) | column;
-    return bits % 16 == 0 ? 4 : bits % 8 == 0 ? 2 : 1;
-}
-
-/* Are there fours along m, or n? */
+/* Are there fours along m, or n, and do they begin on 16 bytes? */
 static inline bool duo_batched_wide(const duo_call *call, const duo_batch *batch, int i)
 {
-    return call->operand[i].read && !duo_call_along_k(call, i) &&
-           duo_batched_width(call, batch, i) == 4;
+    const duo_operand *const o = &call->operand[i];
+    const uintptr_t column = (uintptr_t)o->rows * sizeof(float);
+    return o->read && !duo_call_along_k(call, i) &&
+           (duo_batch_bits(batch, call, i) | column) % 16 == 0;
 }
 
 static inline bool duo_batched_shifted(const duo_call *call, const duo_batch *batch, int i)
@@ -86,8 +79,6 @@ static inline duo_batched_size duo_batched_size_of(const duo_call *call, const d
         .count = batch->count,
         .along_k_a = duo_call_along_k(call, DUO_A),
         .along_k_b = duo_call_along_k(call, DUO_B),
-        .width_a = duo_batched_width(call, batch, DUO_A),
-        .width_b = duo_batched_width(call, batch, DUO_B),
         .wide_a = duo_batched_wide(call, batch, DUO_A),
         .wide_b = duo_batched_wide(call, batch, DUO_B),
         .shifted_a = duo_batched_shifted(call, batch, DUO_A),
@@ -132,7 +123,9 @@ typedef enum duo_batched_kernel {
     DUO_BATCHED_STRIPS_2,
     DUO_BATCHED_STRIPS_4,
     DUO_BATCHED_STRIPS_8,
-    DUO_BATCHED_WGMMA_96, /* tiles of 96 x 128 */
+    DUO_BATCHED_WGMMA_32, /* tiles of 32 x 128, or 128 x 32 */
+    DUO_BATCHED_WGMMA_64,
+    DUO_BATCHED_WGMMA_96, /* of 96 x 128 */
     DUO_BATCHED_WGMMA_128,
     DUO_BATCHED_KERNELS,
     DUO_BATCHED_TENSOR = DUO_BATCHED_WARPS_1 /* the first of them */
@@ -156,6 +149,13 @@ enum {
 static inline double duo_batched_parts(int64_t size, int64_t part)
 {
     return (double)((size + part - 1) / part);
+}
+
+/* Do fewer tiles of 128 x down cover C than of down x 128? */
+static inline bool duo_batched_turned(int64_t m, int64_t n, int down)
+{
+    return duo_batched_parts(n, down) * duo_batched_parts(m, 128) <
+           duo_batched_parts(m, down) * duo_batched_parts(n, 128);
 }
 
 /* The fixed part, the work of one multiprocessor and the traffic, together. */
@@ -238,12 +238,6 @@ static inline double duo_batched_vector_cost(int lanes, const duo_batched_size *
     return duo_batched_sum(0.65, elements * 8.0 * (0.822 + 0.0978 * groups), 0.35 * s->megabytes);
 }
 
-/* How much shorter than 16 bytes the copies are: 0 to 0.75. */
-static inline double duo_batched_narrow(const duo_batched_size *s)
-{
-    return 0.5 / s->width_a + 0.5 / s->width_b - 0.25;
-}
-
 /* Tiles by warps on tensor cores: of 32 x 32, or of 8 x 32 and 32 x 8. */
 static inline double duo_batched_warps_cost(int number, const duo_batched_size *s,
                                             const duo_batched_device *device)
@@ -280,20 +274,25 @@ static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *
 {
     static const struct {
         int down;
-        double first, step, tile, slab, megabyte, narrow, reads_c, narrow_megabyte;
-    } of[] = {{96, 4.4, 0.0796, 0.685, 0.848, 0.336, 0.923, 0.883, 1.04},
-              {128, 5.05, 0.0211, 0.785, 1.05, 0.288, 0.612, 1.5, 1.43}};
-    const double narrow = s->boxes && !s->beside ? 0.0 : duo_batched_narrow(s) + 0.15;
-    const double slabs = duo_batched_parts(s->k, 32),
-                 tiles = duo_batched_parts(s->m, of[number].down) * duo_batched_parts(s->n, 128) *
-                         (double)s->count;
+        bool turns;
+        double first, step, tile, slab, megabyte, chunks, reads_c, chunks_megabyte;
+    } of[] = {{32, true, 2.74, 0.0236, 0.776, 0.463, 0.173, 1.03, 0.423, 0.0},
+              {64, true, 2.95, 0.0766, 0.926, 0.617, 0.334, 0.513, 0.77, 0.29},
+              {96, false, 3.0, 0.0397, 1.21, 0.804, 0.328, 0.23, 0.76, 0.524},
+              {128, false, 2.74, 0.0, 1.84, 0.897, 0.316, 0.304, 0.805, 0.163}};
+    const double chunks = s->boxes && !s->beside ? 0.0 : 1.0;
+    const int down = of[number].down;
+    const bool turn = of[number].turns && duo_batched_turned(s->m, s->n, down);
+    const double slabs = duo_batched_parts(s->k, 32);
+    const double tiles = duo_batched_parts(turn ? s->n : s->m, down) *
+                         duo_batched_parts(turn ? s->m : s->n, 128) * (double)s->count;
     const double share = tiles / device->multiprocessors;
     return duo_batched_sum(of[number].first + of[number].step * slabs,
                            (s->beside ? share : ceil(share)) *
                                (of[number].tile * (1.0 + (s->reads_c ? of[number].reads_c : 0.0)) +
-                                of[number].slab * slabs * (1.0 + of[number].narrow * narrow)),
+                                of[number].slab * slabs * (1.0 + of[number].chunks * chunks)),
                            of[number].megabyte * s->megabytes *
-                               (1.0 + of[number].narrow_megabyte * narrow));
+                               (1.0 + of[number].chunks_megabyte * chunks));
 }
 
 /* Infinite: the kernel does not take the batch. */
@@ -339,11 +338,13 @@ static inline double duo_batched_cost(duo_batched_kernel kernel, const duo_batch
             (kernel == DUO_BATCHED_STRIPS_8 && device->shared_bytes < DUO_BATCHED_STRIPS_8_BYTES))
             return never;
         return duo_batched_warps_cost((int)kernel - DUO_BATCHED_WARPS_1, s, device);
+    case DUO_BATCHED_WGMMA_32:
+    case DUO_BATCHED_WGMMA_64:
     case DUO_BATCHED_WGMMA_96:
     case DUO_BATCHED_WGMMA_128:
         if (s->k < DUO_BATCHED_TENSOR_LEAST_K || device->capability != DUO_BATCHED_WGMMA_CAPABILITY)
             return never;
-        return duo_batched_wgmma_cost((int)kernel - DUO_BATCHED_WGMMA_96, s, device);
+        return duo_batched_wgmma_cost((int)kernel - DUO_BATCHED_WGMMA_32, s, device);
     default:
         return never;
     }

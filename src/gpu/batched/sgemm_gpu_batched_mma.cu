@@ -5,8 +5,8 @@
  *
  * Accepts   compute capability 8.0 and higher; k >= 20 or 32 (docs/numerics.md); alpha other than
  *           0; any m, n, transposes, leading dimensions, strides and alignment
- * Kernels   tiles of 128 x 128 or 96 x 128 (batched/wgmma_tiles.cuh, on compute capability 9.0); of
- *           32 x 32, or up to 8 rows or columns by 32, by 1 to 8 warps (batched/warp_tiles.cuh):
+ * Kernels   tiles of 32, 64, 96 or 128 by 128 (batched/wgmma_tiles.cuh, on compute capability 9.0);
+ *           of 32 x 32, or up to 8 rows or columns by 32, by 1 to 8 warps (batched/warp_tiles.cuh):
  *           whichever is predicted to take least
  */
 #include <utility>
@@ -43,23 +43,26 @@ static bool make_map(CUtensorMap *map, const duo_call *call, const duo_batch *ba
 /* Tiles of Down x 128. */
 template <int Down>
 struct wgmma {
-    static constexpr auto by_boxes = sgemm_wgmma_tiles<Down, true, one_batch>,
-                          by_elements = sgemm_wgmma_tiles<Down, false, one_batch>;
+    using by_boxes = wgmma_kernel<Down, true, one_batch>;
+    using by_chunks = wgmma_kernel<Down, false, one_batch>;
 
     static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
     {
+        const bool turn = kTurned<Down> && duo_batched_turned(call->m, call->n, Down);
+        const int a = turn ? DUO_B : DUO_A, b = turn ? DUO_A : DUO_B;
         one_batch source;
         tensor_maps maps = {};
-        if (!tensor_batch_of(call, batch, how->workspace, Down, kWgmmaEdge, false, &source.batch))
+        if (!tensor_batch_of(call, batch, how->workspace, Down, kWgmmaEdge, turn, &source.batch))
             return cudaErrorInvalidValue;
-        const bool boxes = make_map(&maps.a, call, batch, DUO_A, Down) &&
-                           make_map(&maps.b, call, batch, DUO_B, kWgmmaEdge);
-        return queue_wgmma(boxes ? by_boxes : by_elements, source, source.batch.all, maps, how);
+        const bool boxes = make_map(&maps.a, call, batch, a, Down) &&
+                           make_map(&maps.b, call, batch, b, kWgmmaEdge);
+        return boxes ? by_boxes::queue(source, source.batch.all, maps, how)
+                     : by_chunks::queue(source, source.batch.all, maps, how);
     }
     static cudaError_t load()
     {
-        const cudaError_t error = load_kernel_with(by_boxes, kWgmmaRingBytes);
-        return error == cudaSuccess ? load_kernel_with(by_elements, kWgmmaRingBytes) : error;
+        const cudaError_t error = by_boxes::load();
+        return error == cudaSuccess ? by_chunks::load() : error;
     }
 };
 
@@ -79,7 +82,7 @@ static cudaError_t launch_warps(const duo_call *call, const duo_batch *batch, co
 static cudaError_t (*const launches[])(const duo_call *, const duo_batch *, const duo_launch *) = {
     launch_warps<warps_1>,  launch_warps<warps_2>,  launch_warps<warps_4>,  launch_warps<warps_8>,
     launch_warps<strips_1>, launch_warps<strips_2>, launch_warps<strips_4>, launch_warps<strips_8>,
-    wgmma<96>::launch,      wgmma<128>::launch};
+    wgmma<32>::launch,      wgmma<64>::launch,      wgmma<96>::launch,      wgmma<128>::launch};
 static_assert(sizeof launches / sizeof launches[0] == DUO_BATCHED_KERNELS - DUO_BATCHED_TENSOR,
               "by duo_batched_kernel");
 
@@ -110,10 +113,11 @@ static cudaError_t load()
     if (error == cudaSuccess) error = strips_4::load<one_batch>();
     if (error == cudaSuccess && shared_of_block(capability) >= strips_8::kBytes)
         error = strips_8::load<one_batch>();
-    if (error == cudaSuccess && capability == DUO_BATCHED_WGMMA_CAPABILITY)
-        error = wgmma<96>::load();
-    if (error == cudaSuccess && capability == DUO_BATCHED_WGMMA_CAPABILITY)
-        error = wgmma<128>::load();
+    if (error != cudaSuccess || capability != DUO_BATCHED_WGMMA_CAPABILITY) return error;
+    error = wgmma<32>::load();
+    if (error == cudaSuccess) error = wgmma<64>::load();
+    if (error == cudaSuccess) error = wgmma<96>::load();
+    if (error == cudaSuccess) error = wgmma<128>::load();
     return error;
 }
 

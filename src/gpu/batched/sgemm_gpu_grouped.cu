@@ -45,11 +45,11 @@ static cudaError_t queue_warps(const batch_groups &source, bool, const duo_launc
 
 /* 128 rows would not leave it enough registers. */
 static constexpr int kGroupRows = 96;
-static constexpr auto wgmma_of_groups = sgemm_wgmma_tiles<kGroupRows, false, batch_groups>;
+using wgmma_of_groups = wgmma_kernel<kGroupRows, false, batch_groups>;
 
 static cudaError_t queue_wgmma_96(const batch_groups &source, bool, const duo_launch *how)
 {
-    return queue_wgmma(wgmma_of_groups, source, source.all, tensor_maps(), how);
+    return wgmma_of_groups::queue(source, source.all, tensor_maps(), how);
 }
 
 struct kernel_of_groups {
@@ -95,7 +95,7 @@ static cudaError_t load()
     error = warps_1::load<batch_groups>();
     if (error == cudaSuccess) error = group_warps_4::load<batch_groups>();
     if (error == cudaSuccess && capability == DUO_BATCHED_WGMMA_CAPABILITY)
-        error = load_kernel_with(wgmma_of_groups, kWgmmaRingBytes);
+        error = wgmma_of_groups::load();
     return error;
 }
 

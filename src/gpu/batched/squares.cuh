@@ -19,12 +19,11 @@ constexpr int kSquareRoom = kSquare * (kRunBytes + 16),
               kStripRoom = kSquare * (kStripRunBytes + 16);
 
 /* An operand of one product: `rows` rows of k elements, which are neighbours in memory along k or
- * along rows. width: floats that one copy may take, 4, 2 or 1. shifted: not all runs begin on 16
- * bytes. */
+ * along rows. shifted: as below. */
 struct square_source {
     const float *x;
     int64_t ld;
-    int rows, k, width;
+    int rows, k;
     bool along_k, shifted;
 };
 
@@ -48,7 +47,7 @@ static __device__ __forceinline__ int turn_of(bool along_k, int run)
  * lanes of a warp share out several runs at once. Rows: 32, or 8: a strip of 8 rows. Its runs are 8
  * rows with their k, or 32 k with their 8 rows: then 32 bytes, which are not turned.
  *
- * If runs do not begin on 16 bytes, the square is shifted. Then chunks begin up to three floats
+ * If not all runs begin on 16 bytes, the square is shifted. Then chunks begin up to three floats
  * before their run, and lie in shared memory as they do in memory: the run's first element stands
  * so many floats behind the place of the run. A run has one more chunk, and is not turned. What is
  * read before a run is in the same 16 bytes, so there is memory.
@@ -194,22 +193,22 @@ static __device__ __forceinline__ void load_rows(float (&x)[Groups][2], uint32_t
     }
 }
 
-/* The same two functions for shifted squares, and strips if Rows is 8. o, first_row: of the square.
- * Rows, or k, that are 4 apart are shifted alike. */
+/* The same two functions for shifted squares, and strips if Rows is 8. Rows, or k, that are 4 apart
+ * are shifted alike. */
 template <int Rows>
-static __device__ __forceinline__ uint32_t lane_of_shifted(const square_source &o, int first_row,
+static __device__ __forceinline__ uint32_t lane_of_shifted(const square_source &o, int first,
                                                            int lane)
 {
-    const int row = lane / 4, k = lane % 4;
-    const float *const run = o.x + (o.along_k ? (first_row + row) * o.ld : first_row + k * o.ld);
+    const int row = first + lane / 4, k = lane % 4;
     const uint32_t pitch = square_copies<Rows>::pitch(o.along_k, true);
-    return (o.along_k ? row * pitch + k * 4 : k * pitch + row * 4) + shift_of(run) * 4;
+    return (o.along_k ? row * pitch + k * 4 : k * pitch + row * 4) +
+           shift_of(o.x + (o.along_k ? row : k) * o.ld) * 4;
 }
-template <int Groups>
+template <int Rows, int Groups>
 static __device__ __forceinline__ void load_shifted(float (&x)[Groups][2], uint32_t at,
                                                     bool along_k, int step)
 {
-    constexpr uint32_t kAlongK = kRunBytes + 16, kAlongRows = Groups * 32 + 16; /* pitches */
+    constexpr uint32_t kAlongK = kRunBytes + 16, kAlongRows = Rows * 4 + 16; /* pitches */
 #pragma unroll
     for (int g = 0; g < Groups; g++)
 #pragma unroll

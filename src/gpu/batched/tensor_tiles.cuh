@@ -35,29 +35,20 @@ struct tensor_tile {
         tile.j = within / batch.down * Across;
         return tile;
     }
-    static __device__ __forceinline__ bool shifted(const float *x, int64_t ld)
+    static __device__ __forceinline__ square_source source(const float *x, int64_t ld, int64_t rows,
+                                                           int64_t k, bool along_k, bool shifts)
     {
-        return (reinterpret_cast<uintptr_t>(x) | ld * sizeof(float)) % 16 != 0;
+        const uintptr_t bits = reinterpret_cast<uintptr_t>(x) | ld * sizeof(float);
+        return {x, ld, (int)rows, (int)k, along_k, shifts || bits % 16 != 0};
     }
-    __device__ __forceinline__ square_source a(const tile_batch &batch) const
+    /* shifts: even if runs begin on 16 bytes. */
+    __device__ __forceinline__ square_source a(const tile_batch &batch, bool shifts = false) const
     {
-        return {p.a,
-                p.lda,
-                (int)p.m,
-                (int)p.k,
-                width_at(p.a, batch.width_a),
-                batch.along_k_a,
-                shifted(p.a, p.lda)};
+        return source(p.a, p.lda, p.m, p.k, batch.along_k_a, shifts);
     }
-    __device__ __forceinline__ square_source b(const tile_batch &batch) const
+    __device__ __forceinline__ square_source b(const tile_batch &batch, bool shifts = false) const
     {
-        return {p.b,
-                p.ldb,
-                (int)p.n,
-                (int)p.k,
-                width_at(p.b, batch.width_b),
-                batch.along_k_b,
-                shifted(p.b, p.ldb)};
+        return source(p.b, p.ldb, p.n, p.k, batch.along_k_b, shifts);
     }
 };
 

@@ -16,7 +16,6 @@ struct tile_batch {
     sgemm_problem p; /* of the first product */
     batch_places places;
     bool along_k_a, along_k_b; /* neighbours in memory are neighbours in k */
-    int width_a, width_b;      /* floats of a copy */
     copy_kind kind_a, kind_b;  /* for tiles by FMA */
     int down;                  /* tiles along i */
     int of_product, all;       /* tiles */
@@ -71,8 +70,6 @@ static inline bool tile_batch_of(const duo_call *call, const duo_batch *batch, c
     if (tiles_i * tiles_j > INT32_MAX / batch->count) return false;
     b->along_k_a = duo_call_along_k(call, a_is);
     b->along_k_b = duo_call_along_k(call, b_is);
-    b->width_a = duo_batched_width(call, batch, a_is);
-    b->width_b = duo_batched_width(call, batch, b_is);
     b->kind_a = kind_of(call, batch, a_is);
     b->kind_b = kind_of(call, batch, b_is);
     b->down = (int)tiles_i;

@@ -82,7 +82,7 @@ struct warp_sums {
                 float j[4][2], i[kGroups][2];
                 float hi_j[2][4], lo_j[2][4], hi_i[kGroups][2], lo_i[kGroups][2];
                 if (shifted_j)
-                    load_shifted(j, of_j, along_k_j, k / kStep);
+                    load_shifted<kSquare>(j, of_j, along_k_j, k / kStep);
                 else
                     load_rows(j, of_j, along_k_j, k / kStep);
 #pragma unroll
@@ -91,7 +91,7 @@ struct warp_sums {
                     for (int h = 0; h < 2; h++)
                         split_tf32(j[r][h], hi_j[r / 2][r % 2 + 2 * h], lo_j[r / 2][r % 2 + 2 * h]);
                 if (shifted_i)
-                    load_shifted(i, of_i, along_k_i, k / kStep);
+                    load_shifted<Tile::kDown>(i, of_i, along_k_i, k / kStep);
                 else
                     load_rows(i, of_i, along_k_i, k / kStep);
 #pragma unroll
@@ -190,10 +190,9 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
             const sgemm_problem &p = tile.p;
             of_b.begin(tile.b(batch), tile.j, share * kSquare, lane);
             of_a.begin(tile.a(batch), tile.i, share * kSquare, lane);
-            lane_j = tile.b(batch).shifted ? lane_of_shifted<kSquare>(tile.b(batch), tile.j, lane)
+            lane_j = tile.b(batch).shifted ? lane_of_shifted<kSquare>(tile.b(batch), 0, lane)
                                            : lane_of_rows(batch.along_k_b, 0, lane);
-            lane_i = tile.a(batch).shifted
-                         ? lane_of_shifted<Tile::kDown>(tile.a(batch), tile.i, lane)
+            lane_i = tile.a(batch).shifted   ? lane_of_shifted<Tile::kDown>(tile.a(batch), 0, lane)
                      : Tile::kDown == kStrip ? lane_of_strip(batch.along_k_a, lane)
                                              : lane_of_rows(batch.along_k_a, 0, lane);
             if (p.beta != 0.0f && share == 0) { /* C begins its way to the L2 cache */

@@ -34,29 +34,6 @@ static __device__ __forceinline__ void copy_async(uint32_t to, const void *from)
                      : "memory");
 #endif
 }
-/* The same; if not `inside`, zeros, and nothing is read. */
-template <int Bytes>
-static __device__ __forceinline__ void copy_async_inside(uint32_t to, const void *from, bool inside)
-{
-#if DUO_HAS_AMPERE
-    if constexpr (Bytes == 16)
-        asm volatile("{\n"
-                     ".reg .pred outside;\n"
-                     "setp.eq.u32 outside, %2, 0;\n"
-                     "cp.async.cg.shared.global [%0], [%1], 16, outside;\n"
-                     "}\n" ::"r"(to),
-                     "l"(from), "r"((uint32_t)inside)
-                     : "memory");
-    else
-        asm volatile("{\n"
-                     ".reg .pred outside;\n"
-                     "setp.eq.u32 outside, %2, 0;\n"
-                     "cp.async.ca.shared.global [%0], [%1], %3, outside;\n"
-                     "}\n" ::"r"(to),
-                     "l"(from), "r"((uint32_t)inside), "n"(Bytes)
-                     : "memory");
-#endif
-}
 /* 16 bytes, of which so many floats are read; zeros for the others. */
 static __device__ __forceinline__ void copy_async_part(uint32_t to, const void *from, int floats)
 {

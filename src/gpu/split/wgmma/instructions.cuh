@@ -201,7 +201,37 @@ static __device__ __forceinline__ void product(float (&d)[64], uint64_t a, uint6
 }
 
 /* The same with TF32, the upper 19 bits of float32: 8 steps of k, a in registers. They must keep
- * their values until the product is done. b has 96 or 128 rows. */
+ * their values until the product is done. b has 32, 64,
+ * 96 or 128 rows. */
+static __device__ __forceinline__ void product_tf32(float (&d)[16], const float (&a)[4], uint64_t b,
+                                                    int add)
+{
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.ne.b32 p, %21, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n32k8.f32.tf32.tf32 "
+                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+                 "{%16, %17, %18, %19}, %20, p, 1, 1;\n"
+                 "}\n"
+                 : DUO_D16(0)
+                 : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
+                   "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])), "l"(b), "r"(add));
+}
+static __device__ __forceinline__ void product_tf32(float (&d)[32], const float (&a)[4], uint64_t b,
+                                                    int add)
+{
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.ne.b32 p, %37, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 "
+                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, "
+                 "%31}, {%32, %33, %34, %35}, %36, p, 1, 1;\n"
+                 "}\n"
+                 : DUO_D16(0), DUO_D16(16)
+                 : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
+                   "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])), "l"(b), "r"(add));
+}
 static __device__ __forceinline__ void product_tf32(float (&d)[48], const float (&a)[4], uint64_t b,
                                                     int add)
 {

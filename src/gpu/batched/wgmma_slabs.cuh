@@ -1,0 +1,316 @@
+/*
+ * batched/wgmma_slabs.cuh - how operands come to Hopper's warpgroup matrix products: one warpgroup
+ * of a block copies slabs of 32 k of both operands, one splits op(A) in two.
+ *
+ * Copies    slabs run on from tile to tile of the block: by tensor copies if all columns are on 16
+ *           bytes and have strides, else by chunks of 16 bytes, and squares are shifted
+ *           (batched/squares.cuh)
+ * Splits    op(A) = hi + lo, rows of 32 k in the 128-byte swizzle. The warps that multiply split
+ *           op(B) in registers
+ */
+#ifndef DUO_BATCHED_WGMMA_SLABS_CUH
+#define DUO_BATCHED_WGMMA_SLABS_CUH
+
+#include <stddef.h>
+
+#include <type_traits>
+
+#include "gpu/batched/tensor_tiles.cuh"
+#include "gpu/split/wgmma/instructions.cuh"
+
+/* ---- Shared memory ---- */
+
+constexpr int kWgmmaEdge = 128; /* of a tile along j */
+constexpr int kSplitters = 4;   /* warps: each has 8 rows, or 8 k, of every square */
+static_assert(32 * kSplitters == kWarpgroup && 8 * kSplitters == kSquare, "all of a square");
+
+/* Where tiles in doubt are computed, by one warpgroup: half of its part at a time. */
+using doubtful_tile = batch_tile<64, 8, 16, 1>;
+static_assert(doubtful_tile::kThreads == kWarpgroup, "a warpgroup computes it");
+
+/* For tiles of Down x 128. Boxes: tensor copies. */
+template <int Down, bool Boxes>
+struct wgmma_memory {
+    static constexpr int kDownSquares = Down / kSquare, kAcrossSquares = kWgmmaEdge / kSquare;
+    static constexpr int kRoom = Boxes ? kSquareBytes : kSquareRoom; /* of a copied square */
+    static constexpr int kSplitBytes = kDownSquares * kSquareBytes;
+    static constexpr int kSplitSlabs = 3;
+    /* Copied slabs. Those of op(A) are soon split, those of op(B) wait for that: as many as fit. */
+    static constexpr int kLimit = 227 * 1024 - 1024, kBarriers = 512;
+    static constexpr int kSlabsI = Down > 96 ? (Boxes ? 2 : 3) : 4;
+    static constexpr int kFit =
+        (kLimit - kBarriers - kMultipliers * 2 * doubtful_tile::kSlab * (int)sizeof(float) -
+         kSplitSlabs * 2 * kSplitBytes - kSlabsI * kDownSquares * kRoom) /
+        (kAcrossSquares * kRoom);
+    static constexpr int kSlabsJ = kFit < 8 ? kFit : 8;
+
+    alignas(1024) uint8_t hi[kSplitSlabs][kSplitBytes], lo[kSplitSlabs][kSplitBytes];
+    uint8_t i[kSlabsI][kDownSquares * kRoom], j[kSlabsJ][kAcrossSquares * kRoom]; /* copied */
+    alignas(16) float doubtful[kMultipliers][2 * doubtful_tile::kSlab];
+    /* A slab was copied; was read, so that its place is free. */
+    uint64_t copied_i[kSlabsI], taken_i[kSlabsI], copied_j[kSlabsJ], taken_j[kSlabsJ];
+    /* A slab was split; multiplied, so that its place is free. */
+    uint64_t split[kSplitSlabs], multiplied[kSplitSlabs];
+
+    /* The addresses of all that, by which the warpgroups use it. */
+    struct addresses {
+        uint32_t hi, lo, i, j, copied_i, taken_i, copied_j, taken_j, split, multiplied;
+    };
+    __device__ __forceinline__ addresses all() const
+    {
+#define DUO_AT(member) at + (uint32_t)offsetof(wgmma_memory, member)
+        const uint32_t at = shared_address(this);
+        return {DUO_AT(hi),       DUO_AT(lo),        DUO_AT(i),        DUO_AT(j),
+                DUO_AT(copied_i), DUO_AT(taken_i),   DUO_AT(copied_j), DUO_AT(taken_j),
+                DUO_AT(split),    DUO_AT(multiplied)};
+#undef DUO_AT
+    }
+    /* By one thread. */
+    __device__ __forceinline__ void begin()
+    {
+        for (int s = 0; s < kSlabsI; s++) {
+            barrier_init(shared_address(&copied_i[s]), Boxes ? 1 : kWarpgroup);
+            barrier_init(shared_address(&taken_i[s]), kSplitters);
+        }
+        for (int s = 0; s < kSlabsJ; s++) {
+            barrier_init(shared_address(&copied_j[s]), Boxes ? 1 : kWarpgroup);
+            barrier_init(shared_address(&taken_j[s]), kMultiplyingThreads / 32);
+        }
+        for (int s = 0; s < kSplitSlabs; s++) {
+            barrier_init(shared_address(&split[s]), kSplitters);
+            barrier_init(shared_address(&multiplied[s]), kMultiplyingThreads / 32);
+        }
+        barrier_init_done();
+    }
+};
+template <int Down, bool Boxes>
+constexpr int kWgmmaBytes = sizeof(wgmma_memory<Down, Boxes>) + 1024; /* to be aligned */
+
+/* A slab's place in a ring of Slabs, and the parity of its barriers. Waits for the phase before
+ * return at once in the first round. */
+template <int Slabs>
+struct slab_place {
+    int at = 0;
+    uint32_t phase = 0;
+    __device__ __forceinline__ void advance()
+    {
+        if (++at == Slabs) {
+            at = 0;
+            phase ^= 1;
+        }
+    }
+};
+
+/* ---- The copying warpgroup ---- */
+
+/* Tensor copies: the maps of both operands. */
+struct tensor_maps {
+    CUtensorMap a, b;
+};
+
+/* Copies all slabs of the block's tiles, by one thread. */
+template <int Down>
+static __device__ __forceinline__ void copy_boxes(const tile_batch &batch, const tensor_maps &maps,
+                                                  wgmma_memory<Down, true> *memory)
+{
+    using Memory = wgmma_memory<Down, true>;
+    const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
+    const auto shared = memory->all();
+    auto copy = [](const CUtensorMap &map, bool along_k, int rows, uint32_t to, uint32_t barrier,
+                   int row, int k, int product) {
+        barrier_expect(barrier, rows * kRunBytes);
+        if (along_k) {
+            copy_box(to, &map, barrier, k, row, product);
+        } else {
+#pragma unroll
+            for (int r = 0; r < rows; r += kSquare)
+                copy_box(to + r * kRunBytes, &map, barrier, row + r, k, product);
+        }
+    };
+    slab_place<Memory::kSlabsI> place_i;
+    slab_place<Memory::kSlabsJ> place_j;
+#pragma unroll 1
+    for (int t = (int)blockIdx.x; t < batch.all; t += (int)gridDim.x) {
+        const int product = t / batch.of_product, within = t % batch.of_product;
+        const int i = within % batch.down * Down, j = within / batch.down * kWgmmaEdge;
+        const int product_a = batch.places.step[DUO_A] != 0 ? product : 0;
+        const int product_b = batch.places.step[DUO_B] != 0 ? product : 0;
+#pragma unroll 1
+        for (int slab = 0; slab < slabs; slab++) {
+            barrier_wait(shared.taken_i + 8 * place_i.at, place_i.phase ^ 1);
+            copy(maps.a, batch.along_k_a, Down, shared.i + place_i.at * Down * kRunBytes,
+                 shared.copied_i + 8 * place_i.at, i, slab * kSquare, product_a);
+            barrier_wait(shared.taken_j + 8 * place_j.at, place_j.phase ^ 1);
+            copy(maps.b, batch.along_k_b, kWgmmaEdge,
+                 shared.j + place_j.at * kWgmmaEdge * kRunBytes, shared.copied_j + 8 * place_j.at,
+                 j, slab * kSquare, product_b);
+            place_i.advance();
+            place_j.advance();
+        }
+    }
+}
+
+/* The same by all threads: a warp copies a square of op(B), and of op(A) if there is one. */
+template <int Down, class Source>
+static __device__ __forceinline__ void copy_chunks(const Source &source,
+                                                   wgmma_memory<Down, false> *memory)
+{
+    using Memory = wgmma_memory<Down, false>;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x % kWarpgroup / 32;
+    const int first = warp * kSquare;
+    const auto shared = memory->all();
+    const uint32_t of_i = shared.i + warp * kSquareRoom, of_j = shared.j + warp * kSquareRoom;
+    slab_place<Memory::kSlabsI> place_i;
+    slab_place<Memory::kSlabsJ> place_j;
+#pragma unroll 1
+    for (int t = (int)blockIdx.x; t < source.tiles(); t += (int)gridDim.x) {
+        int number = t;
+        const auto &batch = source.find(number);
+        const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
+        square_copies<> a, b;
+        const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
+        a.begin(tile.a(batch, true), tile.i + first, 0, lane);
+        b.begin(tile.b(batch, true), tile.j + first, 0, lane);
+#pragma unroll 1
+        for (int slab = 0; slab < slabs; slab++) {
+            barrier_wait(shared.taken_i + 8 * place_i.at, place_i.phase ^ 1);
+            if (first < Down) a.copy(of_i + place_i.at * sizeof memory->i[0], 1, lane);
+            barrier_arrive_after_copies(shared.copied_i + 8 * place_i.at);
+            barrier_wait(shared.taken_j + 8 * place_j.at, place_j.phase ^ 1);
+            b.copy(of_j + place_j.at * sizeof memory->j[0], 1, lane);
+            barrier_arrive_after_copies(shared.copied_j + 8 * place_j.at);
+            place_i.advance();
+            place_j.advance();
+        }
+    }
+    copies_wait();
+}
+
+/* ---- The splitting warpgroup ---- */
+
+static __device__ __forceinline__ void store_four(uint32_t to, const float (&x)[4])
+{
+    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(x[0]), "f"(x[1]),
+                 "f"(x[2]), "f"(x[3])
+                 : "memory");
+}
+static __device__ __forceinline__ float load_shared(uint32_t from)
+{
+    float x;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(from) : "memory");
+    return x;
+}
+
+/* A lane's elements of a square: two fours of neighbours in k. If these are neighbours in memory,
+ * they are of two rows, 4 apart; else of one row. */
+template <bool Boxes>
+struct split_lane {
+    static constexpr int kPitch = kRunBytes + (Boxes ? 0 : 16);
+    bool along_k;
+    uint32_t from[4], to; /* bytes from the square on; along k only the first */
+
+    __device__ __forceinline__ void begin(const square_source &o, int warp, int lane)
+    {
+        along_k = o.along_k;
+        if (along_k) {
+            const int row = 8 * warp + lane / 8, chunk = lane % 8;
+            to = row * kRunBytes + (chunk ^ turn_of<true>(true, row)) * 16;
+            from[0] = Boxes ? to : row * kPitch + chunk * 16 + shift_of(o.x + row * o.ld) * 4;
+        } else {
+            to = lane * kRunBytes + (2 * warp ^ turn_of<true>(true, lane)) * 16;
+#pragma unroll
+            for (int q = 0; q < 4; q++) {
+                const int k = 8 * warp + q;
+                from[q] = k * kPitch + (Boxes ? (lane ^ turn_of<true>(false, k) * 4) * 4
+                                              : lane * 4 + shift_of(o.x + k * o.ld) * 4);
+            }
+        }
+    }
+    template <bool AlongK>
+    __device__ __forceinline__ void load(float (&x)[2][4], uint32_t square) const
+    {
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            /* Runs 4 further on: the swizzle turns them by 4, too. */
+            const uint32_t turn = Boxes ? h * 64 : 0, further = h * 4 * kPitch;
+            if constexpr (Boxes && AlongK)
+                asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                             : "=f"(x[h][0]), "=f"(x[h][1]), "=f"(x[h][2]), "=f"(x[h][3])
+                             : "r"((square + from[0] ^ turn) + further)
+                             : "memory");
+            else
+#pragma unroll
+                for (int q = 0; q < 4; q++)
+                    x[h][q] = load_shared(AlongK ? square + from[0] + further + q * 4
+                                                 : (square + from[q] ^ turn) + further);
+        }
+    }
+    template <bool AlongK>
+    __device__ __forceinline__ void store(const float (&x)[2][4], uint32_t to_hi,
+                                          uint32_t to_lo) const
+    {
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            float hi[4], lo[4];
+            const uint32_t turn = AlongK ? h * 64 : h * 16,
+                           further = AlongK ? h * 4 * kRunBytes : 0;
+#pragma unroll
+            for (int q = 0; q < 4; q++) split_tf32(x[h][q], hi[q], lo[q]);
+            store_four((to_hi + to ^ turn) + further, hi);
+            store_four((to_lo + to ^ turn) + further, lo);
+        }
+    }
+};
+
+/* All slabs of the block's tiles. */
+template <int Down, bool Boxes, class Source>
+static __device__ __forceinline__ void split_tiles(const Source &source,
+                                                   wgmma_memory<Down, Boxes> *memory)
+{
+    using Memory = wgmma_memory<Down, Boxes>;
+    constexpr int kSquares = Memory::kDownSquares;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x % kWarpgroup / 32;
+    const auto shared = memory->all();
+    slab_place<Memory::kSlabsI> from;
+    slab_place<Memory::kSplitSlabs> to;
+#pragma unroll 1
+    for (int t = (int)blockIdx.x; t < source.tiles(); t += (int)gridDim.x) {
+        int number = t;
+        const auto &batch = source.find(number);
+        const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
+        const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
+        split_lane<Boxes> of;
+        of.begin(tile.a(batch, true), warp, lane);
+        auto split_slab = [&](auto along_k) {
+            constexpr bool kAlongK = decltype(along_k)::value;
+            float x[kSquares][2][4];
+            barrier_wait(shared.copied_i + 8 * from.at, from.phase);
+            const uint32_t square = shared.i + from.at * sizeof memory->i[0];
+#pragma unroll
+            for (int s = 0; s < kSquares; s++) /* all are under way before one is waited for */
+                of.template load<kAlongK>(x[s], square + s * Memory::kRoom);
+            barrier_wait(shared.multiplied + 8 * to.at, to.phase ^ 1);
+            const uint32_t place = to.at * Memory::kSplitBytes;
+#pragma unroll
+            for (int s = 0; s < kSquares; s++)
+                of.template store<kAlongK>(x[s], shared.hi + place + s * kSquareBytes,
+                                           shared.lo + place + s * kSquareBytes);
+            writes_before_products();
+            if (elect_one()) {
+                barrier_arrive(shared.split + 8 * to.at);
+                barrier_arrive(shared.taken_i + 8 * from.at); /* x was used, so it is loaded */
+            }
+            from.advance();
+            to.advance();
+        };
+        if (batch.along_k_a) {
+#pragma unroll 1
+            for (int slab = 0; slab < slabs; slab++) split_slab(std::true_type());
+        } else {
+#pragma unroll 1
+            for (int slab = 0; slab < slabs; slab++) split_slab(std::false_type());
+        }
+    }
+}
+
+#endif
