@@ -132,7 +132,9 @@ static __global__ void __launch_bounds__(kElementThreads)
     sgemm_batched_outer_tiles(const __grid_constant__ element_batch batch)
 {
     constexpr int kRows = kOuterEdge / 32, kAtOnce = 4; /* of a lane; columns */
-    __shared__ alignas(16) float columns_of[kOuterWarps][kOuterEdge][Steps];
+    /* From column to column. The gap lets eight lanes store 16 bytes each into all banks. */
+    constexpr int kPitch = Steps < 4 ? Steps : Steps + 4;
+    __shared__ alignas(16) float columns_of[kOuterWarps][kOuterEdge][kPitch];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const uint32_t number = blockIdx.x * kOuterWarps + warp;
     const element_steps &step = batch.step;
@@ -153,14 +155,24 @@ static __global__ void __launch_bounds__(kElementThreads)
         for (int l = 0; l < Steps; l++)
             a[r][l] = inside[r] && l < k ? p.a[(i + r * 32) * step.a_i + l * step.a_k] : kFillA;
     }
-    float(&b)[kOuterEdge][Steps] = columns_of[warp];
+    float(&b)[kOuterEdge][kPitch] = columns_of[warp];
     const float *const from = p.b + j * step.b_j;
     if (step.b_j == 1) {
 #pragma unroll
-        for (int x = lane; x < kOuterEdge; x += 32)
+        for (int x = lane; x < kOuterEdge; x += 32) {
+            alignas(16) float column[Steps];
 #pragma unroll
             for (int l = 0; l < Steps; l++)
-                b[x][l] = x < columns && l < k ? from[x + l * step.b_k] : kFillB;
+                column[l] = x < columns && l < k ? from[x + l * step.b_k] : kFillB;
+            if constexpr (Steps < 4)
+#pragma unroll
+                for (int l = 0; l < Steps; l++) b[x][l] = column[l];
+            else
+#pragma unroll
+                for (int l = 0; l < Steps; l += 4)
+                    *reinterpret_cast<float4 *>(&b[x][l]) =
+                        make_float4(column[l], column[l + 1], column[l + 2], column[l + 3]);
+        }
     } else {
 #pragma unroll
         for (int x = lane / Steps; x < kOuterEdge; x += 32 / Steps)
