@@ -217,10 +217,10 @@ static inline double duo_batched_outer_cost(int columns, const duo_batched_size 
     }
     const double down = duo_batched_parts(s->m, DUO_BATCHED_OUTER_EDGE) * share;
     return duo_batched_sum(
-        0.824 + 0.207 * steps,
-        down * duo_batched_parts(s->n, DUO_BATCHED_OUTER_EDGE) * (0.0157 + 0.00618 * steps) +
-            down * (double)s->n * (0.00394 + 0.0003 * steps) * (s->reads_c ? 1.58 : 1.0),
-        0.386 * s->megabytes + duo_batched_parts_of_c(s, 19.9, 0.187, 0.0));
+        1.42 + 0.146 * steps,
+        down * duo_batched_parts(s->n, DUO_BATCHED_OUTER_EDGE) * (0.0193 + 0.00481 * steps) +
+            down * (double)s->n * (0.00394 + 0.000305 * steps) * (s->reads_c ? 1.58 : 1.0),
+        0.37 * s->megabytes + duo_batched_parts_of_c(s, 20.0, 0.194, 0.0));
 }
 
 static inline double duo_batched_vector_cost(int lanes, const duo_batched_size *s,
@@ -276,19 +276,24 @@ static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *
         int down;
         bool turns;
         double first, step, tile, slab, megabyte, chunks, reads_c, chunks_megabyte;
-    } of[] = {{32, true, 2.74, 0.0236, 0.776, 0.463, 0.173, 1.03, 0.423, 0.0},
-              {64, true, 2.95, 0.0766, 0.926, 0.617, 0.334, 0.513, 0.77, 0.29},
-              {96, false, 3.0, 0.0397, 1.21, 0.804, 0.328, 0.23, 0.76, 0.524},
-              {128, false, 2.74, 0.0, 1.84, 0.897, 0.316, 0.304, 0.805, 0.163}};
+    } of[] = {{32, true, 2.38, 0.0829, 1.19, 0.433, 0.219, 0.742, 0.497, 0.0},
+              {64, true, 2.61, 0.112, 1.49, 0.581, 0.317, 0.4, 0.7, 0.0},
+              {96, false, 2.8, 0.0957, 1.97, 0.752, 0.324, 0.186, 0.665, 0.493},
+              {128, false, 2.65, 0.074, 2.64, 0.864, 0.307, 0.284, 0.626, 0.231}};
+    const double least = 0.6; /* of a tile's work, however few columns it has */
     const double chunks = s->boxes && !s->beside ? 0.0 : 1.0;
     const int down = of[number].down;
     const bool turn = of[number].turns && duo_batched_turned(s->m, s->n, down);
-    const double slabs = duo_batched_parts(s->k, 32);
-    const double tiles = duo_batched_parts(turn ? s->n : s->m, down) *
-                         duo_batched_parts(turn ? s->m : s->n, 128) * (double)s->count;
-    const double share = tiles / device->multiprocessors;
+    const int64_t across = turn ? s->m : s->n, last = across % 128;
+    const double slabs = duo_batched_parts(s->k, 32), tiles = duo_batched_parts(across, 128);
+    const double share = duo_batched_parts(turn ? s->n : s->m, down) * tiles * (double)s->count /
+                         device->multiprocessors;
+    const double work = /* of a tile, on average */
+        ((double)(across / 128) +
+         (last > 0 ? least + (1.0 - least) / 4.0 * duo_batched_parts(last, 32) : 0.0)) /
+        tiles;
     return duo_batched_sum(of[number].first + of[number].step * slabs,
-                           (s->beside ? share : ceil(share)) *
+                           (s->beside ? share : ceil(share)) * work *
                                (of[number].tile * (1.0 + (s->reads_c ? of[number].reads_c : 0.0)) +
                                 of[number].slab * slabs * (1.0 + of[number].chunks * chunks)),
                            of[number].megabyte * s->megabytes *

@@ -150,16 +150,81 @@ static __device__ __forceinline__ void copy_boxes(const tile_batch &batch, const
     }
 }
 
-/* The same by all threads: a warp copies a square of op(B), and of op(A) if there is one. */
+/* A lane's copies of slabs of Squares squares, shifted (batched/squares.cuh): a warp copies eight
+ * runs of each square. */
+template <int Squares>
+struct slab_copies {
+    static constexpr int kPitch = kRunBytes + 16, kRuns = kSquare / 4;
+    static_assert(Squares <= 4, "a lane copies one last chunk");
+    const float *from, *last; /* the lane's first chunk of the next slab; its last chunk */
+    int64_t ld;
+    int rows, k;         /* inside, from the next slab on */
+    int run, place;      /* of the first chunk: its run, its element of the run */
+    int last_row, shift; /* of the last chunk: its row, or its square's first; floats */
+    uint32_t to, to_last;
+    bool along_k;
+
+    /* From first_row on. */
+    __device__ __forceinline__ void begin(const square_source &o, int first_row, int warp, int lane)
+    {
+        const float *const x = o.x + first_row * (o.along_k ? o.ld : 1);
+        const int last_run = kRuns * warp + lane % kRuns, last_square = lane / kRuns * kSquare;
+        ld = o.ld;
+        along_k = o.along_k;
+        rows = o.rows - first_row;
+        k = o.k;
+        run = kRuns * warp + lane / 8;
+        place = lane % 8 * 4 - shift_of(x + run * ld);
+        from = x + run * ld + place;
+        to = run * kPitch + lane % 8 * 16;
+        shift = shift_of(x + last_run * ld);
+        last = x + last_run * ld + last_square * (along_k ? ld : 1) + kSquare - shift;
+        last_row = last_square + (along_k ? last_run : 0);
+        to_last = last_square / kSquare * kSquareRoom + last_run * kPitch + kRunBytes;
+    }
+    /* The next slab. */
+    __device__ __forceinline__ void copy(uint32_t slab, int lane)
+    {
+        const int64_t next = along_k ? kSquare * ld : kSquare;
+        const bool whole = rows >= kSquare * Squares && k >= kSquare;
+#pragma unroll
+        for (int s = 0; s < Squares; s++) {
+            const int left = rows - s * kSquare;
+            if (left <= 0) break;
+#pragma unroll
+            for (int c = 0; c < 2; c++) {
+                const uint32_t at = slab + to + s * kSquareRoom + c * 4 * kPitch;
+                const float *const x = from + s * next + c * 4 * ld;
+                if (whole)
+                    copy_async<16>(at, x);
+                else
+                    copy_async_part(
+                        at, x,
+                        run + c * 4 < (along_k ? left : k) ? (along_k ? k : left) - place : 0);
+            }
+        }
+        if (Squares == 4 || lane < kRuns * Squares) {
+            const int left = along_k ? k : rows - last_row,
+                      last_run = run - lane / 8 + lane % kRuns;
+            const bool inside = along_k ? last_row < rows : last_run < k;
+            copy_async_part(slab + to_last, last,
+                            inside ? min(left, kSquare) - (kSquare - shift) : 0);
+        }
+        const int64_t step = along_k ? kSquare : kSquare * ld;
+        from += step;
+        last += step;
+        k -= kSquare;
+    }
+};
+
+/* The same by all threads. */
 template <int Down, class Source>
 static __device__ __forceinline__ void copy_chunks(const Source &source,
                                                    wgmma_memory<Down, false> *memory)
 {
     using Memory = wgmma_memory<Down, false>;
     const int lane = threadIdx.x % 32, warp = threadIdx.x % kWarpgroup / 32;
-    const int first = warp * kSquare;
     const auto shared = memory->all();
-    const uint32_t of_i = shared.i + warp * kSquareRoom, of_j = shared.j + warp * kSquareRoom;
     slab_place<Memory::kSlabsI> place_i;
     slab_place<Memory::kSlabsJ> place_j;
 #pragma unroll 1
@@ -167,17 +232,18 @@ static __device__ __forceinline__ void copy_chunks(const Source &source,
         int number = t;
         const auto &batch = source.find(number);
         const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
-        square_copies<> a, b;
+        slab_copies<Memory::kDownSquares> a;
+        slab_copies<Memory::kAcrossSquares> b;
         const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
-        a.begin(tile.a(batch, true), tile.i + first, 0, lane);
-        b.begin(tile.b(batch, true), tile.j + first, 0, lane);
+        a.begin(tile.a(batch, true), tile.i, warp, lane);
+        b.begin(tile.b(batch, true), tile.j, warp, lane);
 #pragma unroll 1
         for (int slab = 0; slab < slabs; slab++) {
             barrier_wait(shared.taken_i + 8 * place_i.at, place_i.phase ^ 1);
-            if (first < Down) a.copy(of_i + place_i.at * sizeof memory->i[0], 1, lane);
+            a.copy(shared.i + place_i.at * sizeof memory->i[0], lane);
             barrier_arrive_after_copies(shared.copied_i + 8 * place_i.at);
             barrier_wait(shared.taken_j + 8 * place_j.at, place_j.phase ^ 1);
-            b.copy(of_j + place_j.at * sizeof memory->j[0], 1, lane);
+            b.copy(shared.j + place_j.at * sizeof memory->j[0], lane);
             barrier_arrive_after_copies(shared.copied_j + 8 * place_j.at);
             place_i.advance();
             place_j.advance();
