@@ -158,9 +158,9 @@ static __global__ void __launch_bounds__(kElementThreads)
     float(&b)[kOuterEdge][kPitch] = columns_of[warp];
     const float *const from = p.b + j * step.b_j;
     if (step.b_j == 1) {
-#pragma unroll
+#pragma unroll(Steps < 16 ? 2 : 1)
         for (int x = lane; x < kOuterEdge; x += 32) {
-            alignas(16) float column[Steps];
+            float column[Steps];
 #pragma unroll
             for (int l = 0; l < Steps; l++)
                 column[l] = x < columns && l < k ? from[x + l * step.b_k] : kFillB;
