@@ -275,12 +275,12 @@ static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *
     static const struct {
         int down;
         bool turns;
-        double first, step, tile, slab, megabyte, chunks, reads_c, chunks_megabyte;
-    } of[] = {{32, true, 2.38, 0.0829, 1.19, 0.433, 0.219, 0.742, 0.497, 0.0},
-              {64, true, 2.61, 0.112, 1.49, 0.581, 0.317, 0.4, 0.7, 0.0},
-              {96, false, 2.8, 0.0957, 1.97, 0.752, 0.324, 0.186, 0.665, 0.493},
-              {128, false, 2.65, 0.074, 2.64, 0.864, 0.307, 0.284, 0.626, 0.231}};
-    const double least = 0.6; /* of a tile's work, however few columns it has */
+        double first, step, tile, slab, megabyte, chunks, reads_c, chunks_megabyte,
+            least; /* of a tile's work, however few columns it has */
+    } of[] = {{32, true, 2.39, 0.0761, 1.17, 0.444, 0.212, 0.718, 0.53, 0.0, 0.55},
+              {64, true, 2.26, 0.114, 1.57, 0.632, 0.225, 0.385, 0.954, 0.0, 0.49},
+              {96, false, 2.88, 0.0896, 1.92, 0.771, 0.321, 0.18, 0.712, 0.503, 0.61},
+              {128, false, 2.64, 0.0702, 2.69, 0.869, 0.306, 0.268, 0.665, 0.237, 0.63}};
     const double chunks = s->boxes && !s->beside ? 0.0 : 1.0;
     const int down = of[number].down;
     const bool turn = of[number].turns && duo_batched_turned(s->m, s->n, down);
@@ -290,7 +290,8 @@ static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *
                          device->multiprocessors;
     const double work = /* of a tile, on average */
         ((double)(across / 128) +
-         (last > 0 ? least + (1.0 - least) / 4.0 * duo_batched_parts(last, 32) : 0.0)) /
+         (last > 0 ? of[number].least + (1.0 - of[number].least) / 4.0 * duo_batched_parts(last, 32)
+                   : 0.0)) /
         tiles;
     return duo_batched_sum(of[number].first + of[number].step * slabs,
                            (s->beside ? share : ceil(share)) * work *
