@@ -71,8 +71,8 @@ static __device__ __forceinline__ bool any_nan(const float (&sum)[Sums], int row
     return nan;
 }
 
-/* Stores a warp's sums, of 16 columns j and Down rows i. A lane has pairs, neighbours in i. It reads
- * many elements before it writes the first: reads behind a write wait. */
+/* Stores a warp's sums, of 16 columns j and Down rows i. A lane has pairs, neighbours in i. It
+ * reads many elements before it writes the first: reads behind a write wait. */
 template <int Down>
 struct warp_store {
     static constexpr int kOctets = Down / 8;        /* of a column */
@@ -95,8 +95,8 @@ struct warp_store {
         return make_float4(blended<Reads>(sum.x, old.x), blended<Reads>(sum.y, old.y),
                            blended<Reads>(sum.z, old.z), blended<Reads>(sum.w, old.w));
     }
-    /* 32 neighbours of a column at once, for which lanes exchange their sums. Width: of a store. All
-     * is inside if it is Whole. */
+    /* 32 neighbours of a column at once, for which lanes exchange their sums. Width: floats of a
+     * store. Whole: all is inside. */
     template <bool Reads, bool Whole, int Width>
     __device__ __forceinline__ void in_columns(const wgmma_sums<Down> &sum) const
     {
