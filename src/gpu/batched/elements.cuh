@@ -132,7 +132,8 @@ static __global__ void __launch_bounds__(kElementThreads)
     sgemm_batched_outer_tiles(const __grid_constant__ element_batch batch)
 {
     constexpr int kRows = kOuterEdge / 32, kAtOnce = 4; /* of a lane; columns */
-    /* From column to column. The gap lets eight lanes store 16 bytes each into all banks. */
+    /* From column to column. The gap lets eight lanes store 16 bytes each into all banks if op(B)'s
+     * columns are neighbours; with 4 steps, two by two. */
     constexpr int kPitch = Steps < 4 ? Steps : Steps + 4;
     __shared__ alignas(16) float columns_of[kOuterWarps][kOuterEdge][kPitch];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

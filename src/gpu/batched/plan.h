@@ -4,7 +4,7 @@
  *
  * Each kernel gets an estimate of its time on an H100: a fixed part, one that grows with k, and the
  * longer of its work on one multiprocessor and of its traffic, with a quarter of the other. Fitted
- * to 550 random batches of 1 to 600; on 300 others the choice takes 4 % longer than the best of
+ * to 550 random batches of 1 to 600; on 300 others the choice takes 3 % longer than the best of
  * all.
  */
 #ifndef DUO_BATCHED_PLAN_H
@@ -151,11 +151,11 @@ static inline double duo_batched_parts(int64_t size, int64_t part)
     return (double)((size + part - 1) / part);
 }
 
-/* Do fewer tiles of 128 x down cover C than of down x 128? */
+/* Tiles of up to 64 rows: do fewer of 128 x down cover C than of down x 128? */
 static inline bool duo_batched_turned(int64_t m, int64_t n, int down)
 {
-    return duo_batched_parts(n, down) * duo_batched_parts(m, 128) <
-           duo_batched_parts(m, down) * duo_batched_parts(n, 128);
+    return down <= 64 && duo_batched_parts(n, down) * duo_batched_parts(m, 128) <
+                             duo_batched_parts(m, down) * duo_batched_parts(n, 128);
 }
 
 /* The fixed part, the work of one multiprocessor and the traffic, together. */
@@ -274,16 +274,15 @@ static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *
 {
     static const struct {
         int down;
-        bool turns;
         double first, step, tile, slab, megabyte, chunks, reads_c, chunks_megabyte,
             least; /* of a tile's work, however few columns it has */
-    } of[] = {{32, true, 2.39, 0.0761, 1.17, 0.444, 0.212, 0.718, 0.53, 0.0, 0.55},
-              {64, true, 2.26, 0.114, 1.57, 0.632, 0.225, 0.385, 0.954, 0.0, 0.49},
-              {96, false, 2.88, 0.0896, 1.92, 0.771, 0.321, 0.18, 0.712, 0.503, 0.61},
-              {128, false, 2.64, 0.0702, 2.69, 0.869, 0.306, 0.268, 0.665, 0.237, 0.63}};
+    } of[] = {{32, 2.39, 0.0761, 1.17, 0.444, 0.212, 0.718, 0.53, 0.0, 0.55},
+              {64, 2.26, 0.114, 1.57, 0.632, 0.225, 0.385, 0.954, 0.0, 0.49},
+              {96, 2.88, 0.0896, 1.92, 0.771, 0.321, 0.18, 0.712, 0.503, 0.61},
+              {128, 2.64, 0.0702, 2.69, 0.869, 0.306, 0.268, 0.665, 0.237, 0.63}};
     const double chunks = s->boxes && !s->beside ? 0.0 : 1.0;
     const int down = of[number].down;
-    const bool turn = of[number].turns && duo_batched_turned(s->m, s->n, down);
+    const bool turn = duo_batched_turned(s->m, s->n, down);
     const int64_t across = turn ? s->m : s->n, last = across % 128;
     const double slabs = duo_batched_parts(s->k, 32), tiles = duo_batched_parts(across, 128);
     const double share = duo_batched_parts(turn ? s->n : s->m, down) * tiles * (double)s->count /

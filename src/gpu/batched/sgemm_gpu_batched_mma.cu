@@ -9,8 +9,6 @@
  *           of 32 x 32, or up to 8 rows or columns by 32, by 1 to 8 warps (batched/warp_tiles.cuh):
  *           whichever is predicted to take least
  */
-#include <utility>
-
 #include "gpu/batched/plan.h"
 #include "gpu/batched/warp_tiles.cuh"
 #include "gpu/batched/wgmma_tiles.cuh"
@@ -48,7 +46,7 @@ struct wgmma {
 
     static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
     {
-        const bool turn = kTurned<Down> && duo_batched_turned(call->m, call->n, Down);
+        const bool turn = duo_batched_turned(call->m, call->n, Down);
         const int a = turn ? DUO_B : DUO_A, b = turn ? DUO_A : DUO_B;
         one_batch source;
         tensor_maps maps = {};

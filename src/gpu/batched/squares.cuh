@@ -19,7 +19,7 @@ constexpr int kSquareRoom = kSquare * (kRunBytes + 16),
               kStripRoom = kSquare * (kStripRunBytes + 16);
 
 /* An operand of one product: `rows` rows of k elements, which are neighbours in memory along k or
- * along rows. shifted: as below. */
+ * along rows. shifted: not all runs begin on 16 bytes (below). */
 struct square_source {
     const float *x;
     int64_t ld;
@@ -102,7 +102,7 @@ struct square_copies {
                                               : turn_of(false, Runs * c);
             const uint32_t place_of = (square + to ^ turned * 16) + Runs * c * bytes;
             if (whole)
-                copy_async<16>(place_of, at);
+                copy_async(place_of, at);
             else
                 copy_async_part(place_of, at, Runs * c < runs ? limit - place : 0);
         }

@@ -36,19 +36,18 @@ struct tensor_tile {
         return tile;
     }
     static __device__ __forceinline__ square_source source(const float *x, int64_t ld, int64_t rows,
-                                                           int64_t k, bool along_k, bool shifts)
+                                                           int64_t k, bool along_k)
     {
         const uintptr_t bits = reinterpret_cast<uintptr_t>(x) | ld * sizeof(float);
-        return {x, ld, (int)rows, (int)k, along_k, shifts || bits % 16 != 0};
+        return {x, ld, (int)rows, (int)k, along_k, bits % 16 != 0};
     }
-    /* shifts: even if runs begin on 16 bytes. */
-    __device__ __forceinline__ square_source a(const tile_batch &batch, bool shifts = false) const
+    __device__ __forceinline__ square_source a(const tile_batch &batch) const
     {
-        return source(p.a, p.lda, p.m, p.k, batch.along_k_a, shifts);
+        return source(p.a, p.lda, p.m, p.k, batch.along_k_a);
     }
-    __device__ __forceinline__ square_source b(const tile_batch &batch, bool shifts = false) const
+    __device__ __forceinline__ square_source b(const tile_batch &batch) const
     {
-        return source(p.b, p.ldb, p.n, p.k, batch.along_k_b, shifts);
+        return source(p.b, p.ldb, p.n, p.k, batch.along_k_b);
     }
 };
 

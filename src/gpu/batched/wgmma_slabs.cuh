@@ -21,7 +21,7 @@
 /* ---- Shared memory ---- */
 
 constexpr int kWgmmaEdge = 128; /* of a tile along j */
-constexpr int kSplitters = 4;   /* warps: each has 8 rows, or 8 k, of every square */
+constexpr int kSplitters = 4; /* warps of a warpgroup: each has 8 runs, or rows, of every square */
 static_assert(32 * kSplitters == kWarpgroup && 8 * kSplitters == kSquare, "all of a square");
 
 /* Where tiles in doubt are computed, by one warpgroup: half of its part at a time. */
@@ -35,7 +35,8 @@ struct wgmma_memory {
     static constexpr int kRoom = Boxes ? kSquareBytes : kSquareRoom; /* of a copied square */
     static constexpr int kSplitBytes = kDownSquares * kSquareBytes;
     static constexpr int kSplitSlabs = 3;
-    /* Copied slabs. Those of op(A) are soon split, those of op(B) wait for that: as many as fit. */
+    /* Copied slabs. Those of op(A) are soon split, and of 128 rows there are fewer; those of op(B)
+     * wait for that: as many as fit. A block may have 227 KiB; 1 KiB aligns it. */
     static constexpr int kLimit = 227 * 1024 - 1024, kBarriers = 512;
     static constexpr int kSlabsI = Down > 96 ? (Boxes ? 2 : 3) : 4;
     static constexpr int kFit =
@@ -43,9 +44,11 @@ struct wgmma_memory {
          kSplitSlabs * 2 * kSplitBytes - kSlabsI * kDownSquares * kRoom) /
         (kAcrossSquares * kRoom);
     static constexpr int kSlabsJ = kFit < 8 ? kFit : 8;
+    static_assert(kSlabsJ >= 2, "one is copied while another is read");
 
     alignas(1024) uint8_t hi[kSplitSlabs][kSplitBytes], lo[kSplitSlabs][kSplitBytes];
     uint8_t i[kSlabsI][kDownSquares * kRoom], j[kSlabsJ][kAcrossSquares * kRoom]; /* copied */
+    /* Of each multiplying warpgroup: for tiles in doubt, or to exchange sums. */
     alignas(16) float doubtful[kMultipliers][2 * doubtful_tile::kSlab];
     /* A slab was copied; was read, so that its place is free. */
     uint64_t copied_i[kSlabsI], taken_i[kSlabsI], copied_j[kSlabsJ], taken_j[kSlabsJ];
@@ -86,8 +89,8 @@ struct wgmma_memory {
 template <int Down, bool Boxes>
 constexpr int kWgmmaBytes = sizeof(wgmma_memory<Down, Boxes>) + 1024; /* to be aligned */
 
-/* A slab's place in a ring of Slabs, and the parity of its barriers. Waits for the phase before
- * return at once in the first round. */
+/* A slab's place in a ring of Slabs, and the parity of its barriers. In the first round all places
+ * are free: waits for the other parity return at once. */
 template <int Slabs>
 struct slab_place {
     int at = 0;
@@ -158,9 +161,10 @@ struct slab_copies {
     static_assert(Squares <= 4, "a lane copies one last chunk");
     const float *from, *last; /* the lane's first chunk of the next slab; its last chunk */
     int64_t ld;
-    int rows, k;         /* inside, from the next slab on */
-    int run, place;      /* of the first chunk: its run, its element of the run */
-    int last_row, shift; /* of the last chunk: its row, or its square's first; floats */
+    int rows, k;    /* inside, from the next slab on */
+    int run, place; /* of the first chunk: its run, its element of the run */
+    int last_row;   /* of the last chunk: its row, or its square's first */
+    int shift;      /* floats from 16 bytes to the run that the last chunk ends */
     uint32_t to, to_last;
     bool along_k;
 
@@ -196,7 +200,7 @@ struct slab_copies {
                 const uint32_t at = slab + to + s * kSquareRoom + c * 4 * kPitch;
                 const float *const x = from + s * next + c * 4 * ld;
                 if (whole)
-                    copy_async<16>(at, x);
+                    copy_async(at, x);
                 else
                     copy_async_part(
                         at, x,
@@ -217,7 +221,7 @@ struct slab_copies {
     }
 };
 
-/* The same by all threads. */
+/* Copies all slabs of the block's tiles by chunks, by all threads of the warpgroup. */
 template <int Down, class Source>
 static __device__ __forceinline__ void copy_chunks(const Source &source,
                                                    wgmma_memory<Down, false> *memory)
@@ -235,8 +239,8 @@ static __device__ __forceinline__ void copy_chunks(const Source &source,
         slab_copies<Memory::kDownSquares> a;
         slab_copies<Memory::kAcrossSquares> b;
         const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
-        a.begin(tile.a(batch, true), tile.i, warp, lane);
-        b.begin(tile.b(batch, true), tile.j, warp, lane);
+        a.begin(tile.a(batch), tile.i, warp, lane);
+        b.begin(tile.b(batch), tile.j, warp, lane);
 #pragma unroll 1
         for (int slab = 0; slab < slabs; slab++) {
             barrier_wait(shared.taken_i + 8 * place_i.at, place_i.phase ^ 1);
@@ -346,7 +350,7 @@ static __device__ __forceinline__ void split_tiles(const Source &source,
         const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
         const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
         split_lane<Boxes> of;
-        of.begin(tile.a(batch, true), warp, lane);
+        of.begin(tile.a(batch), warp, lane);
         auto split_slab = [&](auto along_k) {
             constexpr bool kAlongK = decltype(along_k)::value;
             float x[kSquares][2][4];

@@ -4,7 +4,8 @@
  *
  * Accepts   k >= 32, where the error bound begins to hold (docs/numerics.md); any m, n, transposes,
  *           leading dimensions and alignment
- * Threads   512 per block, which walks tiles: one warpgroup copies, one splits op(A)
+ * Threads   512 per block, which walks tiles: one warpgroup copies (one thread, if by tensor
+ *           copies), one splits op(A)
  *           (batched/wgmma_slabs.cuh), two multiply, 64 columns j each
  * Order     for every 32 k one chain of tensor-core sums: first lo hi and hi lo, then hi hi. It is
  *           added to fp32 registers
@@ -18,11 +19,12 @@
 #include <type_traits>
 
 #include "gpu/batched/wgmma_slabs.cuh"
-#include "gpu/split/product.cuh"
+#include "gpu/launch.cuh"
+#include "gpu/sgemm.cuh"
 
 /* ---- The multiplying warpgroups ---- */
 
-/* Do such tiles take turned products? */
+/* May such tiles be turned (duo_batched_turned)? */
 template <int Down>
 constexpr bool kTurned = Down <= 64;
 
@@ -83,6 +85,7 @@ struct warp_store {
     float alpha, beta;
     int rows, columns; /* inside */
     float *shared;
+    static_assert(4 * kColumns * kPitch <= 2 * doubtful_tile::kSlab, "of four warps");
 
     template <bool Reads>
     __device__ __forceinline__ float blended(float sum, float old) const
@@ -284,8 +287,7 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
             const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
             const sgemm_problem &p = tile.p;
             const int j = tile.j + row;
-            lane_j =
-                shared.j + slab_rows<Boxes>::lane_of(tile.b(batch, true), row / 16 + warp, lane);
+            lane_j = shared.j + slab_rows<Boxes>::lane_of(tile.b(batch), row / 16 + warp, lane);
             if (p.beta != 0.0f) { /* C begins its way to the L2 cache */
                 if (turn)
                     prefetch_tile<64, Down, kWarpgroup>(p.c + (j + tile.i * p.ldc), p.ldc, p.n - j,
@@ -313,7 +315,7 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
             from.advance();
             place.advance();
             if (slab < slabs) load();
-            products_wait<0>(chain);
+            products_wait<0>(chain); /* until here hi and lo are not written */
 #pragma unroll
             for (int r = 0; r < Down / 2; r++) sum[r] += chain[r];
             if (elect_one()) barrier_arrive(shared.multiplied + 8 * at);
@@ -393,6 +395,7 @@ template <int Down, bool Boxes, class Source>
 struct wgmma_kernel {
     static constexpr auto kernel = sgemm_wgmma_tiles<Down, Boxes, Source>;
     static constexpr int kBytes = kWgmmaBytes<Down, Boxes>;
+    static_assert(kBytes <= 227 * 1024, "a block of compute capability 9.0 has 227 KiB");
     static cudaError_t queue(const Source &source, int tiles, const tensor_maps &maps,
                              const duo_launch *how)
     {

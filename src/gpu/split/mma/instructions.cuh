@@ -22,16 +22,11 @@
 
 /* ---- Asynchronous copies, by 32-bit address of shared memory ---- */
 
-/* Bytes (4, 8 or 16), both sides aligned to that. */
-template <int Bytes>
+/* 16 bytes, both sides aligned to that. */
 static __device__ __forceinline__ void copy_async(uint32_t to, const void *from)
 {
 #if DUO_HAS_AMPERE
-    if constexpr (Bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(Bytes)
-                     : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 #endif
 }
 /* 16 bytes, of which so many floats are read; zeros for the others. */

@@ -90,7 +90,7 @@ static __device__ __forceinline__ void start_copies(mma_copies<Scheme> &j, mma_c
     using stage = mma_stage<Scheme>;
     const uint32_t place_i = place + stage::kOperandBytes;
 #if DUO_HAS_AMPERE
-    auto copy = [](int, uint32_t to, const char *from) { copy_async<kChunkBytes>(to, from); };
+    auto copy = [](int, uint32_t to, const char *from) { copy_async(to, from); };
     j.each(place, copy);
     i.each(place_i, copy);
     copies_commit();

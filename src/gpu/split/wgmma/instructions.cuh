@@ -201,8 +201,7 @@ static __device__ __forceinline__ void product(float (&d)[64], uint64_t a, uint6
 }
 
 /* The same with TF32, the upper 19 bits of float32: 8 steps of k, a in registers. They must keep
- * their values until the product is done. b has 32, 64,
- * 96 or 128 rows. */
+ * their values until the product is done. b has 32, 64, 96 or 128 rows. */
 static __device__ __forceinline__ void product_tf32(float (&d)[16], const float (&a)[4], uint64_t b,
                                                     int add)
 {
