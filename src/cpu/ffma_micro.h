@@ -98,9 +98,18 @@ INLINE seen JOIN(micro, WIDTH)(const int count, const int columns, const bool wh
                                    times(beta, load_rows(whole || v < count - 1, c, last)));
         }
     }
-    /* After all loads: a load that meets a masked store just done waits for it. */
-    UNROLLED for (int j = 0; j < columns; j++) UNROLLED for (int v = 0; v < count; v++)
-        store_rows(whole || v < count - 1, t->c + j * t->ldc + v * WIDTH, last, s[j][v]);
+    /* After all loads: a load that meets a masked store just done waits for it. Every third column
+     * has a pointer, found only now: compilers find all of them before, one after the other, and
+     * keep them in vectors. */
+    float *c = t->c;
+    const int64_t ldc = t->ldc;
+    UNROLLED for (int j = 0; j < columns; j++)
+    {
+        if (j % 3 == 0) __asm__("" : "+r"(c));
+        UNROLLED for (int v = 0; v < count; v++)
+            store_rows(whole || v < count - 1, c + j % 3 * ldc + v * WIDTH, last, s[j][v]);
+        if (j % 3 == 2) c += 3 * ldc;
+    }
     UNROLLED for (int e = 0; e < count * columns; e += 2)
     {
         const int f = e + 1 < count * columns ? e + 1 : e;
