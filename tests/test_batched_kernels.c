@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/batched/plan.h"
+#include "gpu/batched/plan_groups.h"
 #include "support/data.h"
 #include "support/harness.h"
 #include "support/oracle.h"

@@ -9,7 +9,7 @@
 #include "choice/transfer_cost.h"
 #include "data/place.h"
 #include "gpu/backend/devices.h"
-#include "gpu/batched/plan.h"
+#include "gpu/batched/plan_groups.h"
 
 static bool is_on_device(const duo_call *call, int i)
 {

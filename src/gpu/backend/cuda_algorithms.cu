@@ -153,7 +153,7 @@ static duo_status load_others(const duo_queue *queue)
     return duo_cuda_load(queue->device);
 }
 
-/* The host memory has room for so many bytes. */
+/* Makes the queue's staging memory this large. */
 static duo_status make_staging(duo_queue *queue, size_t wanted)
 {
     if (wanted <= queue->staging_bytes) return DUO_OK;

@@ -184,21 +184,14 @@ static cudaError_t launch(const duo_call *call, const duo_batch *batch, const du
                                       &microseconds)](call, batch, how);
 }
 
-template <class Tile>
-static cudaError_t load_small()
-{
-    const cudaError_t error = load_kernel(sgemm_small_tiles<Tile, true, one_batch>);
-    return error == cudaSuccess ? load_kernel(sgemm_small_tiles<Tile, false, one_batch>) : error;
-}
-
 static cudaError_t load()
 {
     int capability = 0;
     cudaError_t error = current_capability(&capability);
-    if (error == cudaSuccess) error = load_small<tile_8>();
-    if (error == cudaSuccess) error = load_small<tile_16>();
-    if (error == cudaSuccess) error = load_small<tile_32>();
-    if (error == cudaSuccess) error = load_small<tile_64>();
+    if (error == cudaSuccess) error = load_small<tile_8, one_batch>();
+    if (error == cudaSuccess) error = load_small<tile_16, one_batch>();
+    if (error == cudaSuccess) error = load_small<tile_32, one_batch>();
+    if (error == cudaSuccess) error = load_small<tile_64, one_batch>();
     for (const auto kernel : outer_kernel)
         if (error == cudaSuccess) error = load_kernel(kernel);
     for (const auto kernel : outer_tiles_kernel)

@@ -3,7 +3,7 @@
  *
  * Accepts   what the kernels of batches accept (sgemm_gpu_batched_ffma.cu and _mma.cu)
  * Launches  one for all groups that go by fp32 FMA, one for all that go on tensor cores, and one
- *           for each group of vector products that go by FMA (batched/plan.h)
+ *           for each group of vector products that go by FMA (batched/plan_groups.h)
  * Table     a launch's groups, and where each one's tiles end, in the workspace: a warp looks its
  *           tile's group up (batched/tile_batches.cuh). Long k stands in front: their tiles begin
  *           first
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/batched/plan.h"
+#include "gpu/batched/plan_groups.h"
 #include "gpu/batched/small_tiles.cuh"
 #include "gpu/batched/warp_tiles.cuh"
 #include "gpu/batched/wgmma_tiles.cuh"
@@ -20,7 +20,7 @@
 
 /* ---- The kernels ---- */
 
-/* Those of batches, but some have more registers for what differs from group to group. */
+/* The kernels of batches. Some have more registers here, because groups differ. */
 using group_tile_16 = batch_tile<16, 2, 32, 7>;
 using group_tile_32 = batch_tile<32, 4, 32, 9>;
 using group_tile_64 = batch_tile<64, 8, 32, 4>;
@@ -77,20 +77,13 @@ static kernel_of_groups kernel_of(duo_batched_kernel kernel)
     }
 }
 
-template <class Tile>
-static cudaError_t load_small()
-{
-    const cudaError_t error = load_kernel(sgemm_small_tiles<Tile, true, batch_groups>);
-    return error == cudaSuccess ? load_kernel(sgemm_small_tiles<Tile, false, batch_groups>) : error;
-}
-
 static cudaError_t load()
 {
     int capability = 0;
     cudaError_t error = current_capability(&capability);
-    if (error == cudaSuccess) error = load_small<group_tile_16>();
-    if (error == cudaSuccess) error = load_small<group_tile_32>();
-    if (error == cudaSuccess) error = load_small<group_tile_64>();
+    if (error == cudaSuccess) error = load_small<group_tile_16, batch_groups>();
+    if (error == cudaSuccess) error = load_small<group_tile_32, batch_groups>();
+    if (error == cudaSuccess) error = load_small<group_tile_64, batch_groups>();
     if (error != cudaSuccess || capability < DUO_BATCHED_WARPS_CAPABILITY) return error;
     error = warps_1::load<batch_groups>();
     if (error == cudaSuccess) error = group_warps_4::load<batch_groups>();
@@ -214,7 +207,7 @@ struct groups_launch {
                    (const int *)(how->workspace + part.groups) + first, count, (int)tiles};
         return true;
     }
-    /* A group whose launch is its own; its lists are where that launch looks for them. */
+    /* Launches one group by itself. Its launch finds its lists at the start of the workspace. */
     cudaError_t queue_alone(const group_place &at) const
     {
         duo_launch alone = *how;

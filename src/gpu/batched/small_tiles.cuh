@@ -246,4 +246,12 @@ static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks - !Short - 
                                [] { Tile::wait_for_all(); });
 }
 
+/* Loads a tile's kernels, for k of one segment and of several. */
+template <class Tile, class Source>
+static cudaError_t load_small()
+{
+    const cudaError_t error = load_kernel(sgemm_small_tiles<Tile, true, Source>);
+    return error == cudaSuccess ? load_kernel(sgemm_small_tiles<Tile, false, Source>) : error;
+}
+
 #endif

@@ -48,9 +48,9 @@ static __device__ __forceinline__ int turn_of(bool along_k, int run)
  * rows with their k, or 32 k with their 8 rows: then 32 bytes, which are not turned.
  *
  * If not all runs begin on 16 bytes, the square is shifted. Then chunks begin up to three floats
- * before their run, and lie in shared memory as they do in memory: the run's first element stands
- * so many floats behind the place of the run. A run has one more chunk, and is not turned. What is
- * read before a run is in the same 16 bytes, so there is memory.
+ * before their run. They lie in shared memory as they do in memory, so the run's first element
+ * stands up to three floats behind the place of the run. A run has one more chunk. It is not
+ * turned. What a chunk reads before its run is in the same 16 bytes, so there is memory.
  */
 template <int Rows = kSquare>
 struct square_copies {

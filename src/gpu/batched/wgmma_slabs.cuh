@@ -35,8 +35,8 @@ struct wgmma_memory {
     static constexpr int kRoom = Boxes ? kSquareBytes : kSquareRoom; /* of a copied square */
     static constexpr int kSplitBytes = kDownSquares * kSquareBytes;
     static constexpr int kSplitSlabs = 3;
-    /* Copied slabs. Those of op(A) are soon split, and of 128 rows there are fewer; those of op(B)
-     * wait for that: as many as fit. A block may have 227 KiB; 1 KiB aligns it. */
+    /* Copied slabs. op(A)'s are soon split, so few will do. op(B)'s wait until then: as many as
+     * fit. A block may have 227 KiB; 1 KiB aligns it. */
     static constexpr int kLimit = 227 * 1024 - 1024, kBarriers = 512;
     static constexpr int kSlabsI = Down > 96 ? (Boxes ? 2 : 3) : 4;
     static constexpr int kFit =

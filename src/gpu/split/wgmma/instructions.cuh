@@ -202,69 +202,59 @@ static __device__ __forceinline__ void product(float (&d)[64], uint64_t a, uint6
 
 /* The same with TF32, the upper 19 bits of float32: 8 steps of k, a in registers. They must keep
  * their values until the product is done. b has 32, 64, 96 or 128 rows. */
+#define DUO_PRODUCT_TF32(rows, d, a0, a1, a2, a3, b, add)                                          \
+    "{\n"                                                                                          \
+    ".reg .pred p;\n"                                                                              \
+    "setp.ne.b32 p, " add ", 0;\n"                                                                 \
+    "wgmma.mma_async.sync.aligned.m64n" rows "k8.f32.tf32.tf32 "                                   \
+    "{" d "}, {" a0 ", " a1 ", " a2 ", " a3 "}, " b ", p, 1, 1;\n"                                 \
+    "}\n"
+#define DUO_TO_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define DUO_TO_32                                                                                  \
+    DUO_TO_16 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define DUO_TO_48                                                                                  \
+    DUO_TO_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+#define DUO_TO_64                                                                                  \
+    DUO_TO_48 ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define DUO_FACTORS                                                                                \
+    "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),            \
+        "r"(__float_as_uint(a[3])), "l"(b), "r"(add)
+
 static __device__ __forceinline__ void product_tf32(float (&d)[16], const float (&a)[4], uint64_t b,
                                                     int add)
 {
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "setp.ne.b32 p, %21, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n32k8.f32.tf32.tf32 "
-                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
-                 "{%16, %17, %18, %19}, %20, p, 1, 1;\n"
-                 "}\n"
+    asm volatile(DUO_PRODUCT_TF32("32", DUO_TO_16, "%16", "%17", "%18", "%19", "%20", "%21")
                  : DUO_D16(0)
-                 : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
-                   "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])), "l"(b), "r"(add));
+                 : DUO_FACTORS);
 }
 static __device__ __forceinline__ void product_tf32(float (&d)[32], const float (&a)[4], uint64_t b,
                                                     int add)
 {
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "setp.ne.b32 p, %37, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 "
-                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, "
-                 "%31}, {%32, %33, %34, %35}, %36, p, 1, 1;\n"
-                 "}\n"
+    asm volatile(DUO_PRODUCT_TF32("64", DUO_TO_32, "%32", "%33", "%34", "%35", "%36", "%37")
                  : DUO_D16(0), DUO_D16(16)
-                 : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
-                   "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])), "l"(b), "r"(add));
+                 : DUO_FACTORS);
 }
 static __device__ __forceinline__ void product_tf32(float (&d)[48], const float (&a)[4], uint64_t b,
                                                     int add)
 {
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "setp.ne.b32 p, %53, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n96k8.f32.tf32.tf32 "
-                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, "
-                 "%31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "
-                 "%46, %47}, {%48, %49, %50, %51}, %52, p, 1, 1;\n"
-                 "}\n"
+    asm volatile(DUO_PRODUCT_TF32("96", DUO_TO_48, "%48", "%49", "%50", "%51", "%52", "%53")
                  : DUO_D16(0), DUO_D16(16), DUO_D16(32)
-                 : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
-                   "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])), "l"(b), "r"(add));
+                 : DUO_FACTORS);
 }
 static __device__ __forceinline__ void product_tf32(float (&d)[64], const float (&a)[4], uint64_t b,
                                                     int add)
 {
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "setp.ne.b32 p, %69, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 "
-                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, "
-                 "%31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "
-                 "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, "
-                 "%61, %62, %63}, {%64, %65, %66, %67}, %68, p, 1, 1;\n"
-                 "}\n"
+    asm volatile(DUO_PRODUCT_TF32("128", DUO_TO_64, "%64", "%65", "%66", "%67", "%68", "%69")
                  : DUO_D16(0), DUO_D16(16), DUO_D16(32), DUO_D16(48)
-                 : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
-                   "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])), "l"(b), "r"(add));
+                 : DUO_FACTORS);
 }
 
+#undef DUO_FACTORS
+#undef DUO_TO_64
+#undef DUO_TO_48
+#undef DUO_TO_32
+#undef DUO_TO_16
+#undef DUO_PRODUCT_TF32
 #undef DUO_WGMMA_128
 #undef DUO_WGMMA_64
 #undef DUO_D16
