@@ -849,9 +849,9 @@ DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout
  *            (duo_malloc, duo_adopt) go in one launch. A short k beside groups for tensor cores
  *            takes one launch more. So does each group of vector products (docs/numerics.md) that
  *            tensor cores do not take. The team's threads share the groups of small products in
- *            plain host memory. A tiny group's products are calls of duo_sgemm. All other groups
- *            are calls of duo_sgemm_batched, one after the other. These are groups whose products
- *            fill the device, groups in kept arrays, and groups that are sent from host memory.
+ *            plain host memory. A tiny group's products are calls of duo_sgemm. Each other group
+ *            is a call of duo_sgemm_batched: its products fill the device, or it is in kept
+ *            arrays, or it is sent from host memory.
  * Numerics   as in duo_sgemm_batched: in DUO_MATH_IEEE each product has the same bits alone, and in
  *            every group. In other maths the bits depend on all groups.
  * Explain    groups that go together are one call. duo_explain_last tells sizes and residences of
@@ -860,7 +860,7 @@ DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout
  *            (layout), DUO_ERR_SIZE (group_count or a group_size is negative), DUO_ERR_NULL (an
  *            array is NULL), and what duo_sgemm_batched returns for the first group that has an
  *            error in its arguments. An error that comes later leaves some C written.
- * Source     the arguments are those of cblas_sgemm_batch in Intel's oneMKL.
+ * Source     cblas_sgemm_batch of Intel's oneMKL has these arguments, with lengths of its own.
  * Everything else as in duo_sgemm_batched.   Since 1.0
  */
 DUO_API duo_status duo_sgemm_grouped(duo_context *ctx, duo_layout layout, int64_t group_count,

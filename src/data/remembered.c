@@ -10,8 +10,8 @@
 
 size_t duo_remembered_least = (size_t)1 << 20;
 
-/* An array's pages are watched after so many checks in a row without a change. A write to a watched
- * page takes as long as sending 12 pages. */
+/* Checks in a row that find no change. Then the library watches the array's pages. A write to a
+ * watched page takes as long as sending 12 pages. */
 enum { OFTEN_SAME = 8 };
 
 /* Rests are even: a factor that is used twice between two changes is then sent to its copy by the
