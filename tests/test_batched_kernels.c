@@ -17,17 +17,17 @@
 enum { OPERANDS = 3, KINDS = 6, DRAWS = 100000 };
 
 static const char *const names[DUO_BATCHED_KERNELS] = {
-    [DUO_BATCHED_TILE_8] = "tile_8",      [DUO_BATCHED_TILE_16] = "tile_16",
-    [DUO_BATCHED_TILE_32] = "tile_32",    [DUO_BATCHED_TILE_64] = "tile_64",
-    [DUO_BATCHED_TILE_128] = "tile_128",  [DUO_BATCHED_OUTER_8] = "outer_8",
-    [DUO_BATCHED_OUTER_64] = "outer_64",  [DUO_BATCHED_VECTOR_1] = "vector_1",
-    [DUO_BATCHED_VECTOR_8] = "vector_8",  [DUO_BATCHED_WARPS_1] = "warps_1",
-    [DUO_BATCHED_WARPS_2] = "warps_2",    [DUO_BATCHED_WARPS_4] = "warps_4",
-    [DUO_BATCHED_WARPS_8] = "warps_8",    [DUO_BATCHED_STRIPS_1] = "strips_1",
-    [DUO_BATCHED_STRIPS_2] = "strips_2",  [DUO_BATCHED_STRIPS_4] = "strips_4",
-    [DUO_BATCHED_STRIPS_8] = "strips_8",  [DUO_BATCHED_WGMMA_32] = "wgmma_32",
-    [DUO_BATCHED_WGMMA_64] = "wgmma_64",  [DUO_BATCHED_WGMMA_96] = "wgmma_96",
-    [DUO_BATCHED_WGMMA_128] = "wgmma_128"};
+    [DUO_BATCHED_TILE_8] = "tile_8",     [DUO_BATCHED_TILE_16] = "tile_16",
+    [DUO_BATCHED_TILE_32] = "tile_32",   [DUO_BATCHED_TILE_48] = "tile_48",
+    [DUO_BATCHED_TILE_64] = "tile_64",   [DUO_BATCHED_TILE_128] = "tile_128",
+    [DUO_BATCHED_OUTER_8] = "outer_8",   [DUO_BATCHED_OUTER_64] = "outer_64",
+    [DUO_BATCHED_VECTOR_1] = "vector_1", [DUO_BATCHED_VECTOR_8] = "vector_8",
+    [DUO_BATCHED_WARPS_1] = "warps_1",   [DUO_BATCHED_WARPS_2] = "warps_2",
+    [DUO_BATCHED_WARPS_4] = "warps_4",   [DUO_BATCHED_WARPS_8] = "warps_8",
+    [DUO_BATCHED_STRIPS_1] = "strips_1", [DUO_BATCHED_STRIPS_2] = "strips_2",
+    [DUO_BATCHED_STRIPS_4] = "strips_4", [DUO_BATCHED_STRIPS_8] = "strips_8",
+    [DUO_BATCHED_WGMMA_32] = "wgmma_32", [DUO_BATCHED_WGMMA_64] = "wgmma_64",
+    [DUO_BATCHED_WGMMA_96] = "wgmma_96", [DUO_BATCHED_WGMMA_128] = "wgmma_128"};
 
 typedef struct batch {
     duo_context *ctx;

@@ -108,6 +108,7 @@ typedef enum duo_batched_kernel {
     DUO_BATCHED_TILE_8,
     DUO_BATCHED_TILE_16,
     DUO_BATCHED_TILE_32,
+    DUO_BATCHED_TILE_48,
     DUO_BATCHED_TILE_64,
     DUO_BATCHED_TILE_128,
     DUO_BATCHED_OUTER_8,  /* few k: a thread has 8 columns */
@@ -183,6 +184,7 @@ static inline double duo_batched_tile_cost(int tile, const duo_batched_size *s,
     } of[] = {{8, 8, 8, 1.55, 0.0461, 0.0156, 0.00134, 0.0, 0.326, 0.15, 10.5, 0.236, 0.149},
               {16, 16, 16, 1.75, 0.0275, 0.0632, 0.0025, 0.128, 0.269, 0.677, 5.35, 0.4, 0.242},
               {32, 32, 16, 1.73, 0.0316, 0.183, 0.00329, 0.116, 0.274, 0.602, 18.7, 0.38, 0.168},
+              {48, 16, 48, 1.44, 0.0491, 0.273, 0.0054, 0.176, 0.364, 0.435, 16.3, 0.467, 0.0198},
               {64, 32, 32, 2.41, 0.041, 0.463, 0.00538, 0.227, 0.241, 0.828, 20.7, 0.424, 0.181},
               {128, 128, 128, 3.97, 0.0639, 4.4, 0.068, 0.0521, 0.368, 0.918, 34.7, 0.0733, 0.0}};
     const double k = (double)s->k, share = (double)s->count / device->multiprocessors;
@@ -336,6 +338,7 @@ static inline double duo_batched_cost(duo_batched_kernel kernel, const duo_batch
         if (device->capability < DUO_BATCHED_WARPS_CAPABILITY ||
             s->k < (device->capability < DUO_BATCHED_WGMMA_CAPABILITY ? DUO_BATCHED_TENSOR_LEAST_K
                                                                       : DUO_BATCHED_WARPS_LEAST_K))
+    case DUO_BATCHED_TILE_48:
             return never;
         if (kernel >= DUO_BATCHED_STRIPS_1 && s->m > DUO_BATCHED_STRIP && s->n > DUO_BATCHED_STRIP)
             return never;

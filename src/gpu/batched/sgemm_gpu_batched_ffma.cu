@@ -63,6 +63,7 @@ static cudaError_t launch_small(const duo_call *call, const duo_batch *batch, co
 using tile_8 = batch_tile<8, 2, 16, 7>;
 using tile_16 = batch_tile<16, 2, 32, 8>;
 using tile_32 = batch_tile<32, 4, 32, 12>;
+using tile_48 = batch_tile<48, 6, 32, 6>;
 using tile_64 = batch_tile<64, 8, 32, 5>;
 
 /* ---- Large tiles ---- */
@@ -169,9 +170,11 @@ static cudaError_t launch_outer_tiles(const duo_call *call, const duo_batch *bat
 /* ---- Which of them ---- */
 
 static cudaError_t (*const launches[])(const duo_call *, const duo_batch *, const duo_launch *) = {
-    launch_small<tile_8>,  launch_small<tile_16>, launch_small<tile_32>,
-    launch_small<tile_64>, launch_large,          launch_outer,
-    launch_outer_tiles,    launch_vectors<1>,     launch_vectors<DUO_CHAINS>};
+    launch_small<tile_8>,  launch_small<tile_16>,
+    launch_small<tile_32>, launch_small<tile_48>,
+    launch_small<tile_64>, launch_large,
+    launch_outer,          launch_outer_tiles,
+    launch_vectors<1>,     launch_vectors<DUO_CHAINS>};
 static_assert(sizeof launches / sizeof launches[0] == DUO_BATCHED_TENSOR, "by duo_batched_kernel");
 
 static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
@@ -191,6 +194,7 @@ static cudaError_t load()
     if (error == cudaSuccess) error = load_small<tile_8, one_batch>();
     if (error == cudaSuccess) error = load_small<tile_16, one_batch>();
     if (error == cudaSuccess) error = load_small<tile_32, one_batch>();
+    if (error == cudaSuccess) error = load_small<tile_48, one_batch>();
     if (error == cudaSuccess) error = load_small<tile_64, one_batch>();
     for (const auto kernel : outer_kernel)
         if (error == cudaSuccess) error = load_kernel(kernel);

@@ -1,9 +1,9 @@
 /*
  * batched/small_tiles.cuh - a few threads compute a tile of one product's C: 8 threads 8 x 8, a
- * warp 16 x 16, two warps 32 x 32, four 64 x 64.
+ * warp 16 x 16, two warps 32 x 32, three 48 x 48, four 64 x 64.
  *
  * Accepts   any m, n, k, transposes, leading dimensions and alignment
- * Threads   128 per block; 64 if a tile has 64
+ * Threads   128 per block; 64 or 96 if a tile has as many
  * Order     product_order.h
  * Traffic   A once for each column of tiles, B for each row, 16 bytes at a time if alignment
  *           allows; C once
@@ -35,21 +35,29 @@ struct batch_tile {
     static constexpr int kTiles = kThreads <= 32 ? 128 / kThreads : 1; /* of a block */
     static constexpr int kBlock = kTiles * kThreads, kBlocks = Blocks;
     static constexpr int kRow = kPitch<Edge>, kSlab = Steps * kRow;
+    static constexpr int kCopies = kThreads % 64 == 0 || kThreads <= 32 ? 4 : 2; /* at once */
     /* From a tile's slabs to the next tile's. The tiles of one warp are in different banks. */
     static constexpr int kApart = 2 * kSlab + (kThreads < 32 ? Edge : 0);
 
-    /* The first of a thread's rows and columns. Whole warps are 8 x 4 threads of the tile. */
-    static constexpr bool kWarps = kDown % 8 == 0;
-    static constexpr int kWarpsDown = kWarps ? kDown / 8 : 1;
+    /* The first of a thread's rows and columns. Whole warps are 8 x 4 threads of the tile, or
+     * 4 x 8. */
+    static constexpr int kWarpDown = kDown % 8 == 0 ? 8 : kDown % 4 == 0 && kThreads >= 32 ? 4 : 0;
+    static constexpr int kWarpsDown = kWarpDown > 0 ? kDown / kWarpDown : 1;
     static __device__ __forceinline__ int row_of(int thread)
     {
-        const int warp = thread / 32, lane = thread % 32;
-        return (kWarps ? warp % kWarpsDown * 8 + lane_of_8(lane) : thread % kDown) * kRows;
+        const int warp = thread / 32 % kWarpsDown, lane = thread % 32;
+        return (kWarpDown == 8   ? warp * 8 + lane_of_8(lane)
+                : kWarpDown == 4 ? warp * 4 + lane_of_4(lane)
+                                 : thread % kDown) *
+               kRows;
     }
     static __device__ __forceinline__ int column_of(int thread)
     {
-        const int warp = thread / 32, lane = thread % 32;
-        return (kWarps ? warp / kWarpsDown * 4 + lane_of_4(lane) : thread / kDown) * kColumns;
+        const int warp = thread / 32 / kWarpsDown, lane = thread % 32;
+        return (kWarpDown == 8   ? warp * 4 + lane_of_4(lane)
+                : kWarpDown == 4 ? warp * 8 + lane_of_8(lane)
+                                 : thread / kDown) *
+               kColumns;
     }
     static __device__ __forceinline__ void wait_for_all()
     {
@@ -70,14 +78,14 @@ static __device__ __forceinline__ void load_slab(float *slab, const float *x, in
         constexpr int kGroups = Tile::kEdge / kGroup;
         const int i = thread % kGroups * kGroup;
         if (i >= edge) return;
-#pragma unroll 4
+#pragma unroll(Tile::kCopies)
         for (int l = thread / kGroups; l < steps; l += kThreads / kGroups)
             __pipeline_memcpy_async(slab + l * kRow + i, x + i + l * ld, kGroup * sizeof(float));
     } else if (kind == kAlongEdge) {
         constexpr int kAlong = kThreads < Tile::kEdge ? kThreads : Tile::kEdge;
         const int i = thread % kAlong;
         if (i >= edge) return;
-#pragma unroll 4
+#pragma unroll(Tile::kCopies)
         for (int l = thread / kAlong; l < steps; l += kThreads / kAlong)
             __pipeline_memcpy_async(slab + l * kRow + i, x + i + l * ld, sizeof(float));
     } else {
@@ -85,7 +93,7 @@ static __device__ __forceinline__ void load_slab(float *slab, const float *x, in
 #pragma unroll
         for (int l = thread % kAlong; l < Tile::kSteps; l += kAlong) {
             if (l >= steps) return;
-#pragma unroll 4
+#pragma unroll(Tile::kCopies)
             for (int i = thread / kAlong; i < edge; i += kThreads / kAlong)
                 __pipeline_memcpy_async(slab + l * kRow + i, x + l + i * ld, sizeof(float));
         }
@@ -95,10 +103,13 @@ static __device__ __forceinline__ void load_slab(float *slab, const float *x, in
 template <int Columns>
 static __device__ __forceinline__ void read_columns(float (&y)[Columns], const float *row)
 {
-    if constexpr (Columns == 2) {
-        const float2 v = *reinterpret_cast<const float2 *>(row);
-        y[0] = v.x;
-        y[1] = v.y;
+    if constexpr (Columns % kGroup != 0) {
+#pragma unroll
+        for (int c = 0; c < Columns; c += 2) {
+            const float2 v = *reinterpret_cast<const float2 *>(row + c);
+            y[c] = v.x;
+            y[c + 1] = v.y;
+        }
     } else {
         read_fragment(y, row, kGroup);
     }
@@ -188,7 +199,7 @@ multiply_tile(const sgemm_problem &p, int64_t first_i, int64_t first_j, copy_kin
     }
     let_next_kernel_start();
     /* Up to four columns are read before the first is written: reads behind a write wait. */
-    constexpr int kAtOnce = kColumns < 4 ? kColumns : 4;
+    constexpr int kAtOnce = kColumns / ((kColumns + 3) / 4);
     const bool aligned = columns_aligned(p.c, p.ldc);
     if (!inside) return;
 #pragma unroll
