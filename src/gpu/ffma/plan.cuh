@@ -92,7 +92,7 @@ constexpr double kPackCycles = 6000.0;                /* a kernel that packs an 
 constexpr double kPackElementCycles = 0.75; /* an element of it, for all multiprocessors together */
 constexpr double kAddCycles = 2200.0;       /* the second kernel, and */
 constexpr double kByteCycles = 0.073;       /* a byte of parts, written and read */
-constexpr int64_t kMostParts = 128 << 20;   /* bytes */
+constexpr int64_t kMostParts = 1 << 30;     /* bytes */
 
 struct plan {
     const tile_kernels *tile;
