@@ -3,8 +3,7 @@
  * of a block copies slabs of 32 k of both operands, one splits op(A) in two.
  *
  * Copies    slabs run on from tile to tile of the block: by tensor copies if all columns are on 16
- *           bytes and have strides, else by chunks of 16 bytes, and squares are shifted
- *           (batched/squares.cuh)
+ *           bytes and have strides, else by chunks of 16 bytes (batched/squares.cuh)
  * Splits    op(A) = hi + lo, rows of 32 k in the 128-byte swizzle. The warps that multiply split
  *           op(B) in registers
  */
@@ -32,7 +31,8 @@ static_assert(doubtful_tile::kThreads == kWarpgroup, "a warpgroup computes it");
 template <int Down, bool Boxes>
 struct wgmma_memory {
     static constexpr int kDownSquares = Down / kSquare, kAcrossSquares = kWgmmaEdge / kSquare;
-    static constexpr int kRoom = Boxes ? kSquareBytes : kSquareRoom; /* of a copied square */
+    /* Of a copied square; chunks may be shifted. */
+    static constexpr int kRoom = Boxes ? kSquareBytes : kSquareRoom;
     static constexpr int kSplitBytes = kDownSquares * kSquareBytes;
     static constexpr int kSplitSlabs = 3;
     /* Copied slabs. op(A)'s are soon split, so few will do. op(B)'s wait until then: as many as
@@ -153,66 +153,82 @@ static __device__ __forceinline__ void copy_boxes(const tile_batch &batch, const
     }
 }
 
-/* A lane's copies of slabs of Squares squares, shifted (batched/squares.cuh): a warp copies eight
- * runs of each square. */
+/* A thread's place among those that copy a slab: a warp copies eight runs of each square, and their
+ * last chunks. */
+struct slab_lane {
+    static constexpr int kRuns = kSquare / 4; /* of a warp */
+    int run, chunk;            /* its first chunk; there is another four runs further */
+    int last_run, last_square; /* its last chunk, if runs are shifted */
+
+    __device__ __forceinline__ slab_lane()
+    {
+        int thread = threadIdx.x % kWarpgroup;
+        asm volatile("" : "+r"(thread)); /* what depends on it is not kept: registers are few */
+        const int lane = thread % 32, first = thread / 32 * kRuns;
+        run = first + lane / 8;
+        chunk = lane % 8;
+        last_run = first + lane % kRuns;
+        last_square = lane / kRuns;
+    }
+};
+
+/* A thread's copies of slabs of Squares squares, shifted or as tensor copies leave them. */
 template <int Squares>
 struct slab_copies {
-    static constexpr int kPitch = kRunBytes + 16, kRuns = kSquare / 4;
+    static constexpr int kPitch = kRunBytes + 16; /* shifted */
     static_assert(Squares <= 4, "a lane copies one last chunk");
-    const float *from, *last; /* the lane's first chunk of the next slab; its last chunk */
+    const float *from, *last; /* the thread's first chunk of the next slab; its last chunk */
     int64_t ld;
-    int rows, k;    /* inside, from the next slab on */
-    int run, place; /* of the first chunk: its run, its element of the run */
-    int last_row;   /* of the last chunk: its row, or its square's first */
-    int shift;      /* floats from 16 bytes to the run that the last chunk ends */
-    uint32_t to, to_last;
-    bool along_k;
+    int rows, k;           /* inside, from the next slab on */
+    int shift, last_shift; /* floats from 16 bytes to the runs of these chunks */
+    bool along_k, shifted;
 
     /* From first_row on. */
-    __device__ __forceinline__ void begin(const square_source &o, int first_row, int warp, int lane)
+    __device__ __forceinline__ void begin(const square_source &o, int first_row)
     {
+        const slab_lane me;
         const float *const x = o.x + first_row * (o.along_k ? o.ld : 1);
-        const int last_run = kRuns * warp + lane % kRuns, last_square = lane / kRuns * kSquare;
         ld = o.ld;
         along_k = o.along_k;
+        shifted = o.shifted;
         rows = o.rows - first_row;
         k = o.k;
-        run = kRuns * warp + lane / 8;
-        place = lane % 8 * 4 - shift_of(x + run * ld);
-        from = x + run * ld + place;
-        to = run * kPitch + lane % 8 * 16;
-        shift = shift_of(x + last_run * ld);
-        last = x + last_run * ld + last_square * (along_k ? ld : 1) + kSquare - shift;
-        last_row = last_square + (along_k ? last_run : 0);
-        to_last = last_square / kSquare * kSquareRoom + last_run * kPitch + kRunBytes;
+        shift = shift_of(x + me.run * ld);
+        last_shift = shift_of(x + me.last_run * ld);
+        from = x + me.run * ld + me.chunk * 4 - shift;
+        last = x + me.last_run * ld + me.last_square * kSquare * (along_k ? ld : 1) + kSquare -
+               last_shift;
     }
     /* The next slab. */
-    __device__ __forceinline__ void copy(uint32_t slab, int lane)
+    __device__ __forceinline__ void copy(uint32_t slab)
     {
+        const slab_lane me;
         const int64_t next = along_k ? kSquare * ld : kSquare;
         const bool whole = rows >= kSquare * Squares && k >= kSquare;
 #pragma unroll
-        for (int s = 0; s < Squares; s++) {
-            const int left = rows - s * kSquare;
-            if (left <= 0) break;
+        for (int c = 0; c < 2; c++) {
+            const int run = me.run + c * 4;
+            const uint32_t to =
+                slab + (shifted ? run * kPitch + me.chunk * 16
+                                : run * kRunBytes + (me.chunk ^ turn_of<true>(along_k, run)) * 16);
 #pragma unroll
-            for (int c = 0; c < 2; c++) {
-                const uint32_t at = slab + to + s * kSquareRoom + c * 4 * kPitch;
+            for (int s = 0; s < Squares; s++) {
+                const int left = rows - s * kSquare, place = me.chunk * 4 - shift;
                 const float *const x = from + s * next + c * 4 * ld;
+                if (left <= 0) break;
                 if (whole)
-                    copy_async(at, x);
+                    copy_async(to + s * kSquareRoom, x);
                 else
-                    copy_async_part(
-                        at, x,
-                        run + c * 4 < (along_k ? left : k) ? (along_k ? k : left) - place : 0);
+                    copy_async_part(to + s * kSquareRoom, x,
+                                    run < (along_k ? left : k) ? (along_k ? k : left) - place : 0);
             }
         }
-        if (Squares == 4 || lane < kRuns * Squares) {
-            const int left = along_k ? k : rows - last_row,
-                      last_run = run - lane / 8 + lane % kRuns;
-            const bool inside = along_k ? last_row < rows : last_run < k;
-            copy_async_part(slab + to_last, last,
-                            inside ? min(left, kSquare) - (kSquare - shift) : 0);
+        if (shifted && me.last_square < Squares) {
+            const int row = me.last_square * kSquare + (along_k ? me.last_run : 0);
+            const bool inside = along_k ? row < rows : me.last_run < k;
+            copy_async_part(
+                slab + me.last_square * kSquareRoom + me.last_run * kPitch + kRunBytes, last,
+                inside ? min(along_k ? k : rows - row, kSquare) - (kSquare - last_shift) : 0);
         }
         const int64_t step = along_k ? kSquare : kSquare * ld;
         from += step;
@@ -227,7 +243,6 @@ static __device__ __forceinline__ void copy_chunks(const Source &source,
                                                    wgmma_memory<Down, false> *memory)
 {
     using Memory = wgmma_memory<Down, false>;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x % kWarpgroup / 32;
     const auto shared = memory->all();
     slab_place<Memory::kSlabsI> place_i;
     slab_place<Memory::kSlabsJ> place_j;
@@ -239,21 +254,20 @@ static __device__ __forceinline__ void copy_chunks(const Source &source,
         slab_copies<Memory::kDownSquares> a;
         slab_copies<Memory::kAcrossSquares> b;
         const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
-        a.begin(tile.a(batch), tile.i, warp, lane);
-        b.begin(tile.b(batch), tile.j, warp, lane);
+        a.begin(tile.a(batch), tile.i);
+        b.begin(tile.b(batch), tile.j);
 #pragma unroll 1
         for (int slab = 0; slab < slabs; slab++) {
             barrier_wait(shared.taken_i + 8 * place_i.at, place_i.phase ^ 1);
-            a.copy(shared.i + place_i.at * sizeof memory->i[0], lane);
+            a.copy(shared.i + place_i.at * sizeof memory->i[0]);
             barrier_arrive_after_copies(shared.copied_i + 8 * place_i.at);
             barrier_wait(shared.taken_j + 8 * place_j.at, place_j.phase ^ 1);
-            b.copy(shared.j + place_j.at * sizeof memory->j[0], lane);
+            b.copy(shared.j + place_j.at * sizeof memory->j[0]);
             barrier_arrive_after_copies(shared.copied_j + 8 * place_j.at);
             place_i.advance();
             place_j.advance();
         }
     }
-    copies_wait();
 }
 
 /* ---- The splitting warpgroup ---- */
@@ -273,37 +287,36 @@ static __device__ __forceinline__ float load_shared(uint32_t from)
 
 /* A lane's elements of a square: two fours of neighbours in k. If these are neighbours in memory,
  * they are of two rows, 4 apart; else of one row. */
-template <bool Boxes>
 struct split_lane {
-    static constexpr int kPitch = kRunBytes + (Boxes ? 0 : 16);
-    bool along_k;
+    static constexpr int kPitch = kRunBytes + 16; /* shifted */
     uint32_t from[4], to; /* bytes from the square on; along k only the first */
 
     __device__ __forceinline__ void begin(const square_source &o, int warp, int lane)
     {
-        along_k = o.along_k;
-        if (along_k) {
+        const bool shifted = o.shifted;
+        if (o.along_k) {
             const int row = 8 * warp + lane / 8, chunk = lane % 8;
             to = row * kRunBytes + (chunk ^ turn_of<true>(true, row)) * 16;
-            from[0] = Boxes ? to : row * kPitch + chunk * 16 + shift_of(o.x + row * o.ld) * 4;
+            from[0] = shifted ? row * kPitch + chunk * 16 + shift_of(o.x + row * o.ld) * 4 : to;
         } else {
             to = lane * kRunBytes + (2 * warp ^ turn_of<true>(true, lane)) * 16;
 #pragma unroll
             for (int q = 0; q < 4; q++) {
                 const int k = 8 * warp + q;
-                from[q] = k * kPitch + (Boxes ? (lane ^ turn_of<true>(false, k) * 4) * 4
-                                              : lane * 4 + shift_of(o.x + k * o.ld) * 4);
+                from[q] = shifted ? k * kPitch + lane * 4 + shift_of(o.x + k * o.ld) * 4
+                                  : k * kRunBytes + (lane ^ turn_of<true>(false, k) * 4) * 4;
             }
         }
     }
-    template <bool AlongK>
+    template <bool AlongK, bool Shifted>
     __device__ __forceinline__ void load(float (&x)[2][4], uint32_t square) const
     {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             /* Runs 4 further on: the swizzle turns them by 4, too. */
-            const uint32_t turn = Boxes ? h * 64 : 0, further = h * 4 * kPitch;
-            if constexpr (Boxes && AlongK)
+            const uint32_t turn = Shifted ? 0 : h * 64,
+                           further = h * 4 * (Shifted ? kPitch : kRunBytes);
+            if constexpr (!Shifted && AlongK)
                 asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                              : "=f"(x[h][0]), "=f"(x[h][1]), "=f"(x[h][2]), "=f"(x[h][3])
                              : "r"((square + from[0] ^ turn) + further)
@@ -349,22 +362,26 @@ static __device__ __forceinline__ void split_tiles(const Source &source,
         const auto &batch = source.find(number);
         const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
         const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
-        split_lane<Boxes> of;
-        of.begin(tile.a(batch), warp, lane);
-        auto split_slab = [&](auto along_k) {
+        split_lane of;
+        square_source operand = tile.a(batch);
+        if (Boxes) operand.shifted = false;
+        const bool shifted = operand.shifted;
+        of.begin(operand, warp, lane);
+        auto split_slab = [&](auto along_k, auto is_shifted) {
             constexpr bool kAlongK = decltype(along_k)::value;
+            constexpr bool kShifted = decltype(is_shifted)::value;
             float x[kSquares][2][4];
             barrier_wait(shared.copied_i + 8 * from.at, from.phase);
             const uint32_t square = shared.i + from.at * sizeof memory->i[0];
 #pragma unroll
             for (int s = 0; s < kSquares; s++) /* all are under way before one is waited for */
-                of.template load<kAlongK>(x[s], square + s * Memory::kRoom);
+                of.load<kAlongK, kShifted>(x[s], square + s * Memory::kRoom);
             barrier_wait(shared.multiplied + 8 * to.at, to.phase ^ 1);
             const uint32_t place = to.at * Memory::kSplitBytes;
 #pragma unroll
             for (int s = 0; s < kSquares; s++)
-                of.template store<kAlongK>(x[s], shared.hi + place + s * kSquareBytes,
-                                           shared.lo + place + s * kSquareBytes);
+                of.store<kAlongK>(x[s], shared.hi + place + s * kSquareBytes,
+                                  shared.lo + place + s * kSquareBytes);
             writes_before_products();
             if (elect_one()) {
                 barrier_arrive(shared.split + 8 * to.at);
@@ -373,13 +390,16 @@ static __device__ __forceinline__ void split_tiles(const Source &source,
             from.advance();
             to.advance();
         };
-        if (batch.along_k_a) {
+        auto split_all = [&](auto along_k, auto is_shifted) {
 #pragma unroll 1
-            for (int slab = 0; slab < slabs; slab++) split_slab(std::true_type());
-        } else {
-#pragma unroll 1
-            for (int slab = 0; slab < slabs; slab++) split_slab(std::false_type());
-        }
+            for (int slab = 0; slab < slabs; slab++) split_slab(along_k, is_shifted);
+        };
+        const std::true_type yes;
+        const std::false_type no;
+        if (batch.along_k_a)
+            shifted ? split_all(yes, yes) : split_all(yes, no);
+        else
+            shifted ? split_all(no, yes) : split_all(no, no);
     }
 }
 

@@ -68,7 +68,7 @@ static __device__ __forceinline__ bool any_nan(const float (&sum)[Sums], int row
 
 constexpr int kSteps = kSquare / 8; /* of k, of a slab */
 
-/* A lane's elements of the 16 columns j of its warp, of a slab. */
+/* A lane's elements of the 16 columns j of its warp, of a slab. Boxes: it is not shifted. */
 template <bool Boxes>
 struct slab_rows {
     float x[kSteps][2][2];
@@ -77,25 +77,27 @@ struct slab_rows {
     {
         const int first = warp % 2 * 16; /* row of its square */
         const uint32_t square = warp / 2 * (Boxes ? kSquareBytes : kSquareRoom);
-        return square + (Boxes ? lane_of_rows<true>(o.along_k, first, lane)
-                               : lane_of_shifted<kSquare>(o, first, lane));
+        return square + (!Boxes && o.shifted ? lane_of_shifted<kSquare>(o, first, lane)
+                                             : lane_of_rows<true>(o.along_k, first, lane));
     }
     template <bool AlongK>
-    __device__ __forceinline__ void load_as(uint32_t at)
+    __device__ __forceinline__ void load_as(uint32_t at, bool shifted)
     {
+        if (!Boxes && shifted) {
 #pragma unroll
-        for (int step = 0; step < kSteps; step++)
-            if constexpr (Boxes)
-                load_rows<true>(x[step], at, AlongK, step);
-            else
+            for (int step = 0; step < kSteps; step++)
                 load_shifted<kSquare>(x[step], at, AlongK, step);
+        } else {
+#pragma unroll
+            for (int step = 0; step < kSteps; step++) load_rows<true>(x[step], at, AlongK, step);
+        }
     }
-    __device__ __forceinline__ void load(uint32_t at, bool along_k)
+    __device__ __forceinline__ void load(uint32_t at, bool along_k, bool shifted)
     {
         if (along_k)
-            load_as<true>(at);
+            load_as<true>(at, shifted);
         else
-            load_as<false>(at);
+            load_as<false>(at, shifted);
     }
 };
 
@@ -157,11 +159,13 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
             continue;
         }
         uint32_t lane_j;
+        bool shifted_j;
         {
             const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
             const sgemm_problem &p = tile.p;
             const int j = tile.j + row;
             lane_j = shared.j + slab_rows<Boxes>::lane_of(tile.b(batch), row / 16 + warp, lane);
+            shifted_j = tile.b(batch).shifted;
             if (p.beta != 0.0f) { /* C begins its way to the L2 cache */
                 if (turn)
                     prefetch_tile<64, Down, kWarpgroup>(p.c + (j + tile.i * p.ldc), p.ldc, p.n - j,
@@ -176,7 +180,7 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
         slab_rows<Boxes> rows; /* of the next slab */
         auto load = [&] {
             barrier_wait(shared.copied_j + 8 * from.at, from.phase);
-            rows.load(lane_j + from.at * sizeof memory->j[0], batch.along_k_b);
+            rows.load(lane_j + from.at * sizeof memory->j[0], batch.along_k_b, shifted_j);
         };
         load();
 #pragma unroll 1
