@@ -12,6 +12,8 @@
 #ifndef DUO_BATCH_H
 #define DUO_BATCH_H
 
+#include <string.h>
+
 #include "call.h"
 
 #ifdef __cplusplus
@@ -160,6 +162,15 @@ static inline int64_t duo_batch_groups(const duo_batch *batch)
 static inline duo_call *duo_call_group(duo_call *call, int64_t g)
 {
     return call->batch->group != NULL ? &call->batch->group[g].call : call;
+}
+
+/* One product: the call's own operands. */
+static inline duo_batch duo_batch_of_one(void)
+{
+    duo_batch one;
+    memset(&one, 0, sizeof one);
+    one.count = 1;
+    return one;
 }
 
 /* Products in the call. */

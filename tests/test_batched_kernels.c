@@ -14,7 +14,7 @@
 #include "support/harness.h"
 #include "support/oracle.h"
 
-enum { OPERANDS = 3, KINDS = 6, DRAWS = 100000 };
+enum { OPERANDS = 3, KINDS = 6, DRAWS = 200000, WAYS = 8 };
 
 static const char *const names[DUO_BATCHED_KERNELS] = {
     [DUO_BATCHED_TILE_8] = "tile_8",     [DUO_BATCHED_TILE_16] = "tile_16",
@@ -59,13 +59,14 @@ static int64_t size_up_to(test_rng *rng, int64_t most)
 
 static batch draw(test_rng *rng)
 {
-    enum { MOST = 600, COUNT = 20000 };
+    enum { MOST = 600, COUNT = 20000, FEW = 40, LONG = 4000 };
+    const bool few = test_random(rng) % 2 == 0; /* products, perhaps of long k */
     batch b = {.transa = test_random(rng) % 2 ? DUO_TRANS : DUO_NO_TRANS,
                .transb = test_random(rng) % 2 ? DUO_TRANS : DUO_NO_TRANS,
                .m = size_up_to(rng, MOST),
                .n = size_up_to(rng, MOST),
-               .k = size_up_to(rng, MOST),
-               .count = KINDS + size_up_to(rng, COUNT),
+               .k = size_up_to(rng, few ? LONG : MOST),
+               .count = KINDS + size_up_to(rng, few ? FEW : COUNT),
                .alpha = test_random(rng) % 2 ? 1.0f : (float)(2.0 * test_unit(rng) - 1.0),
                .beta = test_random(rng) % 2 ? 0.0f : (float)test_unit(rng)};
     const bool ta = b.transa != DUO_NO_TRANS, tb = b.transb != DUO_NO_TRANS;
@@ -132,19 +133,21 @@ static duo_batched_device first_device(void)
                                 10 * info.capability_major + info.capability_minor, 227 << 10};
 }
 
-/* Of wgmma, which has two ways to copy, and takes products in two ways. */
-static bool goes_so(const duo_batched_size *size, duo_batched_kernel kernel, bool boxes,
-                    bool turned)
+/* Of wgmma, which has two ways to copy, takes products in two ways, and may cut k in parts. */
+static bool goes_so(const duo_batched_size *size, const duo_batched_device *device,
+                    duo_batched_kernel kernel, int way)
 {
+    static const int down[] = {32, 64, 96, 128};
+    const bool boxes = way % 2 == 1, turned = way / 2 % 2 == 1, parts = way / 4 == 1;
     if (kernel < DUO_BATCHED_WGMMA_32) return true;
-    if (size->boxes != boxes) return false;
-    if (kernel > DUO_BATCHED_WGMMA_64) return true;
-    const int down = kernel == DUO_BATCHED_WGMMA_32 ? 32 : 64;
-    return duo_batched_turned(size->m, size->n, down) == turned;
+    const duo_batched_cut cut = duo_batched_cut_of(size->m, size->n, size->k, size->count,
+                                                   down[kernel - DUO_BATCHED_WGMMA_32], device);
+    return size->boxes == boxes && (cut.parts > 1) == parts &&
+           (cut.turned == turned || kernel > DUO_BATCHED_WGMMA_64);
 }
 
 /* A batch that this kernel does, and no kernel of the other kind nearly as fast; false: there is
- * none. way: from 0 to 3, of wgmma. */
+ * none. way: below WAYS, of wgmma. */
 static bool find(test_rng *rng, duo_batched_kernel kernel, int way, batch *b)
 {
     const double clearly = 0.95;
@@ -156,7 +159,7 @@ static bool find(test_rng *rng, duo_batched_kernel kernel, int way, batch *b)
         if (!is_small(b)) continue;
         b->list[0] = b->list[1] = b->list[2] = &b->after; /* any */
         const duo_batched_size size = size_of(b);
-        if (!goes_so(&size, kernel, way % 2 == 1, way / 2 == 1)) continue;
+        if (!goes_so(&size, &device, kernel, way)) continue;
         const duo_batched_kernel first = tensor ? DUO_BATCHED_TENSOR : DUO_BATCHED_TILE_8;
         const duo_batched_kernel end = tensor ? DUO_BATCHED_KERNELS : DUO_BATCHED_TENSOR;
         if (duo_batched_least(&size, &device, first, end, &seconds) != kernel) continue;
@@ -374,7 +377,6 @@ static void one_batch(duo_context *ctx, test_rng *rng, duo_batched_kernel kernel
 static void every_kernel(void)
 {
     test_rng rng = test_rng_for("kernels");
-    enum { WAYS = 4 };
     const int rounds = test_amount(WAYS, 2 * WAYS, 15 * WAYS);
     /* The plan has the times of an H100: there it takes every kernel. */
     const duo_batched_device device = first_device();

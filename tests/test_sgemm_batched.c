@@ -298,6 +298,17 @@ static void check_one_launch(uint64_t before)
     CHECK(launches == 1, "%ju launches", (uintmax_t)launches);
 }
 
+/* With operands in host memory it may go in pieces of several products. */
+static void check_launches(const batch *b, uint64_t before)
+{
+    const uint64_t launches = sim_count(SIM_LAUNCH) - before;
+    if (b->a.place >= KEPT && b->b.place >= KEPT && b->c.place >= KEPT)
+        check_one_launch(before);
+    else
+        CHECK(launches >= 1 && launches <= ((uint64_t)b->count + 1) / 2, "%ju launches",
+              (uintmax_t)launches);
+}
+
 static void random_batches(void)
 {
     test_rng rng = test_rng_for("batched");
@@ -312,7 +323,7 @@ static void random_batches(void)
         float *const before = prepare(&b);
         const uint64_t launches = sim_count(SIM_LAUNCH);
         CHECK_STATUS(DUO_OK, run(&b));
-        if (test_on_sim() && is_launched(&b)) check_one_launch(launches);
+        if (test_on_sim() && is_launched(&b)) check_launches(&b, launches);
         from_library(ctx, &b.c);
         check_all(&b, before);
         free(before);

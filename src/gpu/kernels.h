@@ -68,6 +68,9 @@ typedef struct duo_gpu_batch {
      * other. */
     cudaError_t (*launch)(const duo_call *call, const duo_batch *batch, const duo_launch *how);
     cudaError_t (*load)(void);
+    /* Bytes of workspace that it wants, with the lists; it does with the lists alone. NULL: no
+     * more. */
+    size_t (*workspace)(const duo_call *call, const duo_batch *batch, const duo_launch *how);
 } duo_gpu_batch;
 
 /* Batches of several shapes, side by side. */

@@ -100,9 +100,22 @@ static duo_launch launch_on(const duo_queue *queue)
     return how;
 }
 
-/* Prepares a launch: loads its kernels and finds workspace. In the caller's graph the workspace
- * does not grow: that would take it from work that is captured already. Loading is allowed there in
- * any capture mode. */
+/* Finds workspace. In the caller's graph it does not grow: that would take it from work that is
+ * captured already. */
+static void find_workspace(duo_queue *queue, size_t wanted, duo_launch *how)
+{
+    if (wanted == 0) return;
+    const bool captured = duo_cuda_is_captured(queue);
+    if (captured && (!queue->own_stream || queue->recorded))
+        queue->workspace.held = true;
+    else if (wanted > queue->workspace.bytes && !captured)
+        duo_cuda_grow_workspace(&queue->workspace, wanted);
+    how->workspace = queue->workspace.address;
+    how->workspace_bytes = wanted < queue->workspace.bytes ? wanted : queue->workspace.bytes;
+}
+
+/* Prepares a launch: loads its kernels and finds workspace. In the caller's graph loading is
+ * allowed in any capture mode. */
 static duo_status prepare(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
                           duo_launch *how)
 {
@@ -114,14 +127,7 @@ static duo_status prepare(duo_queue *queue, duo_algorithm_id id, const duo_call 
     const duo_status status = load_algorithm(queue, id);
     if (capture) duo_cuda_forget(cudaThreadExchangeStreamCaptureMode(&mode));
     if (status != DUO_OK || algorithm->workspace == nullptr) return status;
-    const size_t wanted = algorithm->workspace(call, how);
-    const bool records = queue->recorded && duo_cuda_is_captured(queue);
-    if (capture || records)
-        queue->workspace.held |= wanted > 0;
-    else if (wanted > queue->workspace.bytes && !duo_cuda_is_captured(queue))
-        duo_cuda_grow_workspace(&queue->workspace, wanted);
-    how->workspace = queue->workspace.address;
-    how->workspace_bytes = wanted < queue->workspace.bytes ? wanted : queue->workspace.bytes;
+    find_workspace(queue, algorithm->workspace(call, how), how);
     return DUO_OK;
 }
 
@@ -224,6 +230,8 @@ duo_status duo_cuda_launch_batch(duo_queue *queue, duo_algorithm_id id, const du
     duo_launch how = launch_on(queue);
     if (status == DUO_OK) status = load_others(queue);
     if (status == DUO_OK && groups > 1) return launch_groups(queue, id, group, groups, &how);
+    if (status == DUO_OK && batch_of(id)->workspace != nullptr)
+        find_workspace(queue, batch_of(id)->workspace(&group->call, &group->batch, &how), &how);
     if (status == DUO_OK) status = send_lists(queue, &group->batch, &how);
     if (status != DUO_OK) return status;
     return status_of(batch_of(id)->launch(&group->call, &group->batch, &how), id);

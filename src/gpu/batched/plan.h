@@ -159,6 +159,31 @@ static inline bool duo_batched_turned(int64_t m, int64_t n, int down)
                              duo_batched_parts(m, down) * duo_batched_parts(n, 128);
 }
 
+/*
+ * How tiles of down x 128 cut a batch. Few tiles would leave multiprocessors idle: then k is cut in
+ * parts, and a kernel behind adds their sums.
+ */
+typedef struct duo_batched_cut {
+    bool turned;
+    double tiles;         /* of C, of all products */
+    int64_t parts, slabs; /* of k; slabs of 32 k of a part, the last one perhaps fewer */
+} duo_batched_cut;
+
+static inline duo_batched_cut duo_batched_cut_of(int64_t m, int64_t n, int64_t k, int64_t count,
+                                                 int down, const duo_batched_device *device)
+{
+    enum { LEAST = 4 }; /* slabs of a part */
+    const bool turned = duo_batched_turned(m, n, down);
+    const double tiles = duo_batched_parts(turned ? n : m, down) *
+                         duo_batched_parts(turned ? m : n, 128) * (double)count;
+    const int64_t all = (k + 31) / 32;
+    int64_t parts = all / LEAST;
+    if (parts * tiles > device->multiprocessors) parts = (int64_t)(device->multiprocessors / tiles);
+    if (parts < 2) return (duo_batched_cut){turned, tiles, 1, all};
+    const int64_t slabs = (all + parts - 1) / parts;
+    return (duo_batched_cut){turned, tiles, (all + slabs - 1) / slabs, slabs};
+}
+
 /* The fixed part, the work of one multiprocessor and the traffic, together. */
 static inline double duo_batched_sum(double fixed, double work, double traffic)
 {
@@ -284,17 +309,19 @@ static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *
               {128, 2.64, 0.0702, 2.69, 0.869, 0.306, 0.268, 0.665, 0.237, 0.63}};
     const double chunks = s->boxes && !s->beside ? 0.0 : 1.0;
     const int down = of[number].down;
-    const bool turn = duo_batched_turned(s->m, s->n, down);
-    const int64_t across = turn ? s->m : s->n, last = across % 128;
-    const double slabs = duo_batched_parts(s->k, 32), tiles = duo_batched_parts(across, 128);
-    const double share = duo_batched_parts(turn ? s->n : s->m, down) * tiles * (double)s->count /
-                         device->multiprocessors;
+    const duo_batched_cut cut = duo_batched_cut_of(s->m, s->n, s->k, s->count, down, device);
+    const int64_t parts = s->beside ? 1 : cut.parts;
+    const int64_t across = cut.turned ? s->m : s->n, last = across % 128;
+    const double slabs = s->beside ? duo_batched_parts(s->k, 32) : (double)cut.slabs;
+    const double tiles = duo_batched_parts(across, 128);
+    const double share = cut.tiles * (double)parts / device->multiprocessors;
+    const double adding = parts > 1 ? 2.5 + 0.6 * (double)parts * s->megabytes_c : 0.0;
     const double work = /* of a tile, on average */
         ((double)(across / 128) +
          (last > 0 ? of[number].least + (1.0 - of[number].least) / 4.0 * duo_batched_parts(last, 32)
                    : 0.0)) /
         tiles;
-    return duo_batched_sum(of[number].first + of[number].step * slabs,
+    return duo_batched_sum(of[number].first + of[number].step * slabs + adding,
                            (s->beside ? share : ceil(share)) * work *
                                (of[number].tile * (1.0 + (s->reads_c ? of[number].reads_c : 0.0)) +
                                 of[number].slab * slabs * (1.0 + of[number].chunks * chunks)),
@@ -311,6 +338,7 @@ static inline double duo_batched_cost(duo_batched_kernel kernel, const duo_batch
     case DUO_BATCHED_TILE_8:
     case DUO_BATCHED_TILE_16:
     case DUO_BATCHED_TILE_32:
+    case DUO_BATCHED_TILE_48:
     case DUO_BATCHED_TILE_64:
     case DUO_BATCHED_TILE_128:
         if (s->vector ||
@@ -338,7 +366,6 @@ static inline double duo_batched_cost(duo_batched_kernel kernel, const duo_batch
         if (device->capability < DUO_BATCHED_WARPS_CAPABILITY ||
             s->k < (device->capability < DUO_BATCHED_WGMMA_CAPABILITY ? DUO_BATCHED_TENSOR_LEAST_K
                                                                       : DUO_BATCHED_WARPS_LEAST_K))
-    case DUO_BATCHED_TILE_48:
             return never;
         if (kernel >= DUO_BATCHED_STRIPS_1 && s->m > DUO_BATCHED_STRIP && s->n > DUO_BATCHED_STRIP)
             return never;
@@ -374,6 +401,16 @@ static inline duo_batched_kernel duo_batched_least(const duo_batched_size *size,
         best = (duo_batched_kernel)i;
     }
     return best;
+}
+
+/* Microseconds of a product alone, on tensor cores. */
+static inline double duo_batched_alone(const duo_call *call, const duo_batched_device *device)
+{
+    const duo_batch one = duo_batch_of_one();
+    const duo_batched_size size = duo_batched_size_of(call, &one);
+    double microseconds;
+    (void)duo_batched_least(&size, device, DUO_BATCHED_TENSOR, DUO_BATCHED_KERNELS, &microseconds);
+    return microseconds;
 }
 
 #endif

@@ -209,4 +209,5 @@ static cudaError_t load()
     return error;
 }
 
-const duo_gpu_batch duo_sgemm_gpu_batched_ffma = {.launch = launch, .load = load};
+const duo_gpu_batch duo_sgemm_gpu_batched_ffma = {
+    .launch = launch, .load = load, .workspace = nullptr};

@@ -38,29 +38,88 @@ static bool make_map(CUtensorMap *map, const duo_call *call, const duo_batch *ba
                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
+static duo_batched_device device_of(const duo_launch *how)
+{
+    return {how->multiprocessors, how->capability, shared_of_block(how->capability)};
+}
+
+/* Bytes of the lists that were sent, which the workspace begins with. */
+static size_t list_bytes(const duo_batch *batch)
+{
+    size_t lists = 0;
+    for (int i = 0; i < DUO_OPERANDS; i++) lists += duo_batch_sends_list(batch, i);
+    return (lists * (size_t)batch->count * sizeof(float *) + 255) / 256 * 256;
+}
+
+/* How tiles of `down` rows cut a batch, and the sums of the parts of k. */
+struct k_parts {
+    duo_batched_cut cut;
+    int64_t floats; /* of a part's sums */
+    size_t bytes;   /* of all sums; 0: k has one part */
+    k_parts(const duo_call *call, const duo_batch *batch, int down, const duo_launch *how)
+    {
+        const duo_batched_device device = device_of(how);
+        cut = duo_batched_cut_of(call->m, call->n, call->k, batch->count, down, &device);
+        floats = call->m * call->n * batch->count;
+        bytes = cut.parts > 1 ? (size_t)(cut.parts * floats) * sizeof(float) : 0;
+    }
+};
+
 /* Tiles of Down x 128. */
 template <int Down>
 struct wgmma {
-    using by_boxes = wgmma_kernel<Down, true, one_batch>;
-    using by_chunks = wgmma_kernel<Down, false, one_batch>;
-
-    static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
+    template <class Source>
+    static cudaError_t queue(const Source &source, const duo_call *call, const duo_batch *batch,
+                             const duo_launch *how)
     {
-        const bool turn = duo_batched_turned(call->m, call->n, Down);
+        const bool turn = source.batch.turned;
         const int a = turn ? DUO_B : DUO_A, b = turn ? DUO_A : DUO_B;
-        one_batch source;
         tensor_maps maps = {};
-        if (!tensor_batch_of(call, batch, how->workspace, Down, kWgmmaEdge, turn, &source.batch))
-            return cudaErrorInvalidValue;
         const bool boxes = make_map(&maps.a, call, batch, a, Down) &&
                            make_map(&maps.b, call, batch, b, kWgmmaEdge);
-        return boxes ? by_boxes::queue(source, source.batch.all, maps, how)
-                     : by_chunks::queue(source, source.batch.all, maps, how);
+        const int tiles = source.tiles();
+        return boxes ? wgmma_kernel<Down, true, Source>::queue(source, tiles, maps, how)
+                     : wgmma_kernel<Down, false, Source>::queue(source, tiles, maps, how);
+    }
+    /* The parts' sums go to the workspace, then to C. */
+    static cudaError_t launch_parts(const one_batch &whole, const k_parts &k, const duo_call *call,
+                                    const duo_batch *batch, const duo_launch *how)
+    {
+        float *const sums = reinterpret_cast<float *>(how->workspace + list_bytes(batch));
+        batch_k_parts source = {whole.batch, (int)k.cut.parts, k.cut.slabs * kSquare, k.floats};
+        tile_batch &part = source.batch;
+        part.p.c = sums;
+        part.p.ldc = call->m;
+        part.p.alpha = 1.0f;
+        part.p.beta = 0.0f;
+        part.places.list[DUO_C] = nullptr;
+        part.places.step[DUO_C] = call->m * call->n * (int64_t)sizeof(float);
+        const k_sums all = {sgemm_problem_of(call), places_of(batch, how->workspace), sums,
+                            (int)k.cut.parts, k.floats};
+        const cudaError_t error = queue(source, call, batch, how);
+        if (error != cudaSuccess) return error;
+        return queue_kernel_behind(sgemm_add_parts,
+                                   (unsigned)((k.floats + kSumElements - 1) / kSumElements),
+                                   kSumThreads, 0, how, all);
+    }
+    static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
+    {
+        const k_parts k(call, batch, Down, how);
+        one_batch source;
+        if (!tensor_batch_of(call, batch, how->workspace, Down, kWgmmaEdge, k.cut.turned,
+                             &source.batch))
+            return cudaErrorInvalidValue;
+        if (k.bytes > 0 && list_bytes(batch) + k.bytes <= how->workspace_bytes)
+            return launch_parts(source, k, call, batch, how);
+        return queue(source, call, batch, how);
     }
     static cudaError_t load()
     {
-        const cudaError_t error = by_boxes::load();
-        return error == cudaSuccess ? by_chunks::load() : error;
+        cudaError_t error = wgmma_kernel<Down, true, one_batch>::load();
+        if (error == cudaSuccess) error = wgmma_kernel<Down, false, one_batch>::load();
+        if (error == cudaSuccess) error = wgmma_kernel<Down, true, batch_k_parts>::load();
+        if (error == cudaSuccess) error = wgmma_kernel<Down, false, batch_k_parts>::load();
+        return error;
     }
 };
 
@@ -84,15 +143,34 @@ static cudaError_t (*const launches[])(const duo_call *, const duo_batch *, cons
 static_assert(sizeof launches / sizeof launches[0] == DUO_BATCHED_KERNELS - DUO_BATCHED_TENSOR,
               "by duo_batched_kernel");
 
-static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
+/* DUO_BATCHED_KERNELS: none takes it. */
+static duo_batched_kernel kernel_of(const duo_call *call, const duo_batch *batch,
+                                    const duo_launch *how)
 {
     const duo_batched_size size = duo_batched_size_of(call, batch);
-    const duo_batched_device device = {how->multiprocessors, how->capability,
-                                       shared_of_block(how->capability)};
+    const duo_batched_device device = device_of(how);
     double microseconds;
     const duo_batched_kernel kernel =
         duo_batched_least(&size, &device, DUO_BATCHED_TENSOR, DUO_BATCHED_KERNELS, &microseconds);
-    if (!isfinite(microseconds)) return cudaErrorNotSupported;
+    return isfinite(microseconds) ? kernel : DUO_BATCHED_KERNELS;
+}
+
+static size_t workspace(const duo_call *call, const duo_batch *batch, const duo_launch *how)
+{
+    static const int downs[] = {32, 64, 96, 128};
+    const double least = duo_batched_parts(call->m, 128) * duo_batched_parts(call->n, 128) *
+                         (double)batch->count; /* tiles */
+    if (2.0 * least > how->multiprocessors) return 0;
+    const duo_batched_kernel kernel = kernel_of(call, batch, how);
+    if (kernel < DUO_BATCHED_WGMMA_32 || kernel == DUO_BATCHED_KERNELS) return 0;
+    const k_parts k(call, batch, downs[kernel - DUO_BATCHED_WGMMA_32], how);
+    return k.bytes > 0 ? list_bytes(batch) + k.bytes : 0;
+}
+
+static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
+{
+    const duo_batched_kernel kernel = kernel_of(call, batch, how);
+    if (kernel == DUO_BATCHED_KERNELS) return cudaErrorNotSupported;
     return launches[kernel - DUO_BATCHED_TENSOR](call, batch, how);
 }
 
@@ -112,11 +190,13 @@ static cudaError_t load()
     if (error == cudaSuccess && shared_of_block(capability) >= strips_8::kBytes)
         error = strips_8::load<one_batch>();
     if (error != cudaSuccess || capability != DUO_BATCHED_WGMMA_CAPABILITY) return error;
-    error = wgmma<32>::load();
+    error = load_kernel(sgemm_add_parts);
+    if (error == cudaSuccess) error = wgmma<32>::load();
     if (error == cudaSuccess) error = wgmma<64>::load();
     if (error == cudaSuccess) error = wgmma<96>::load();
     if (error == cudaSuccess) error = wgmma<128>::load();
     return error;
 }
 
-const duo_gpu_batch duo_sgemm_gpu_batched_mma = {.launch = launch, .load = load};
+const duo_gpu_batch duo_sgemm_gpu_batched_mma = {
+    .launch = launch, .load = load, .workspace = workspace};

@@ -89,8 +89,40 @@ static inline bool tile_batch_of(const duo_call *call, const duo_batch *batch, c
 
 struct one_batch {
     tile_batch batch;
-    __device__ __forceinline__ int tiles() const { return batch.all; }
+    __host__ __device__ __forceinline__ int tiles() const { return batch.all; }
     __device__ __forceinline__ const tile_batch &find(int &) const { return batch; }
+    __device__ __forceinline__ int64_t first_k(int) const { return 0; }
+};
+
+/* A batch with k in parts. A part's sums go to an array of their own: of all products of the first
+ * part, then of the second; without gaps. */
+struct batch_k_parts {
+    tile_batch batch; /* its C is of the first part */
+    int parts;
+    int64_t k;      /* of a part; the last one may have less */
+    int64_t floats; /* of a part's sums */
+
+    __host__ __device__ __forceinline__ int tiles() const { return batch.all * parts; }
+    __device__ __forceinline__ int64_t first_k(int number) const { return number % parts * k; }
+
+    /* The batch of this part; `number` becomes the tile's number in it. */
+    __device__ __forceinline__ tile_batch find(int &number) const
+    {
+        tile_batch part = batch;
+        const int64_t first = first_k(number);
+        const int64_t a = first * (batch.along_k_a ? 1 : batch.p.lda);
+        const int64_t b = first * (batch.along_k_b ? 1 : batch.p.ldb);
+        part.p.k = min(k, batch.p.k - first);
+        part.p.c += number % parts * floats;
+        part.p.a += a; /* if there is no list; then its addresses are moved */
+        part.p.b += b;
+        if (batch.places.list[DUO_A] != nullptr)
+            part.places.step[DUO_A] += a * (int64_t)sizeof(float);
+        if (batch.places.list[DUO_B] != nullptr)
+            part.places.step[DUO_B] += b * (int64_t)sizeof(float);
+        number /= parts;
+        return part;
+    }
 };
 
 /* Groups, in device memory. Their tiles are numbered one group after the other. */

@@ -112,12 +112,11 @@ struct tensor_maps {
 };
 
 /* Copies all slabs of the block's tiles, by one thread. */
-template <int Down>
-static __device__ __forceinline__ void copy_boxes(const tile_batch &batch, const tensor_maps &maps,
+template <int Down, class Source>
+static __device__ __forceinline__ void copy_boxes(const Source &source, const tensor_maps &maps,
                                                   wgmma_memory<Down, true> *memory)
 {
     using Memory = wgmma_memory<Down, true>;
-    const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
     const auto shared = memory->all();
     auto copy = [](const CUtensorMap &map, bool along_k, int rows, uint32_t to, uint32_t barrier,
                    int row, int k, int product) {
@@ -133,8 +132,12 @@ static __device__ __forceinline__ void copy_boxes(const tile_batch &batch, const
     slab_place<Memory::kSlabsI> place_i;
     slab_place<Memory::kSlabsJ> place_j;
 #pragma unroll 1
-    for (int t = (int)blockIdx.x; t < batch.all; t += (int)gridDim.x) {
-        const int product = t / batch.of_product, within = t % batch.of_product;
+    for (int t = (int)blockIdx.x; t < source.tiles(); t += (int)gridDim.x) {
+        int number = t;
+        const auto &batch = source.find(number);
+        const int first_k = (int)source.first_k(t);
+        const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
+        const int product = number / batch.of_product, within = number % batch.of_product;
         const int i = within % batch.down * Down, j = within / batch.down * kWgmmaEdge;
         const int product_a = batch.places.step[DUO_A] != 0 ? product : 0;
         const int product_b = batch.places.step[DUO_B] != 0 ? product : 0;
@@ -142,11 +145,11 @@ static __device__ __forceinline__ void copy_boxes(const tile_batch &batch, const
         for (int slab = 0; slab < slabs; slab++) {
             barrier_wait(shared.taken_i + 8 * place_i.at, place_i.phase ^ 1);
             copy(maps.a, batch.along_k_a, Down, shared.i + place_i.at * Down * kRunBytes,
-                 shared.copied_i + 8 * place_i.at, i, slab * kSquare, product_a);
+                 shared.copied_i + 8 * place_i.at, i, first_k + slab * kSquare, product_a);
             barrier_wait(shared.taken_j + 8 * place_j.at, place_j.phase ^ 1);
             copy(maps.b, batch.along_k_b, kWgmmaEdge,
                  shared.j + place_j.at * kWgmmaEdge * kRunBytes, shared.copied_j + 8 * place_j.at,
-                 j, slab * kSquare, product_b);
+                 j, first_k + slab * kSquare, product_b);
             place_i.advance();
             place_j.advance();
         }

@@ -256,7 +256,7 @@ static __global__ void __launch_bounds__(kBatchThreads, 1)
         if constexpr (!Boxes)
             copy_chunks<Down>(source, memory);
         else if (threadIdx.x == 0)
-            copy_boxes<Down>(source.batch, maps, memory);
+            copy_boxes<Down>(source, maps, memory);
         let_next_kernel_start();
     } else if (warpgroup == 1) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
@@ -283,5 +283,46 @@ struct wgmma_kernel {
     }
     static cudaError_t load() { return load_kernel_with(kernel, kBytes); }
 };
+
+/* ---- The sums of parts of k ---- */
+
+struct k_sums {
+    sgemm_problem p; /* of the first product */
+    batch_places places;
+    const float *sums; /* of all products, for each part */
+    int parts;
+    int64_t floats; /* of a part */
+};
+
+constexpr int kSumThreads = 256, kSumElements = 32; /* of a block */
+
+/* C := alpha times the sum of all parts, in order of the warps' shares + beta C. A warp adds every
+ * eighth part of 32 elements. */
+static __global__ void __launch_bounds__(kSumThreads)
+    sgemm_add_parts(const __grid_constant__ k_sums of)
+{
+    constexpr int kWarps = kSumThreads / 32;
+    __shared__ float share[kWarps][kSumElements];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int64_t element = (int64_t)blockIdx.x * kSumElements + lane;
+    sgemm_problem p = of.p;
+    let_next_kernel_start();
+    wait_for_kernels_ahead();
+    float sum = 0.0f;
+    if (element < of.floats)
+#pragma unroll 4
+        for (int part = warp; part < of.parts; part += kWarps)
+            sum += of.sums[part * of.floats + element];
+    share[warp][lane] = sum;
+    __syncthreads();
+    if (warp > 0 || element >= of.floats) return;
+#pragma unroll
+    for (int w = 1; w < kWarps; w++) sum += share[w][lane];
+    const int64_t of_product = p.m * p.n, within = element % of_product;
+    p.k = 0; /* only C is needed */
+    of.places.find(p, element / of_product);
+    float *const c = p.c + within % p.m + within / p.m * p.ldc;
+    *c = blend(p.alpha, sum, p.beta, p.beta == 0.0f ? 0.0f : *c);
+}
 
 #endif
