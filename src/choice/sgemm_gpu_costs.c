@@ -9,6 +9,7 @@
  */
 #include "choice/sgemm_gpu_costs.h"
 
+#include "gpu/batched/plan.h"
 #include "product_order.h"
 
 static double cube_seconds(const duo_call *call, const duo_conditions *conditions,
@@ -168,11 +169,37 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     return fmax(seconds, copied + one_tile_seconds((double)call->k));
 }
 
+/* Is it Hopper? There sgemm_gpu_mma has the kernels of batches. */
+static bool has_batched_mma(const duo_conditions *conditions)
+{
+    return conditions->capability == DUO_BATCHED_WGMMA_CAPABILITY;
+}
+
+/* Seconds of these kernels for one product: of the cube of equal work, times what they are
+ * predicted to take of the cube's time. But not less than it takes to read A and B. */
+static double batched_mma_seconds(const duo_call *call, const duo_conditions *conditions)
+{
+    const double work = (double)call->m * (double)call->n * (double)call->k;
+    const int64_t edge = (int64_t)fmax(cbrt(work) + 0.5, DUO_BATCHED_TENSOR_LEAST_K);
+    const duo_call cube = duo_call_sgemm(false, false, edge, edge, edge, 1.0f, 0.0f);
+    const duo_batched_device device = {.multiprocessors = (int)duo_multiprocessors(conditions),
+                                       .capability = conditions->capability,
+                                       .shared_bytes = 227 << 10};
+    const double seconds =
+        duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_gpu_mma], work, 3) *
+        duo_batched_alone(call, &device) / duo_batched_alone(&cube, &device);
+    return fmax(seconds, duo_device_memory_seconds(conditions,
+                                                   duo_operand_bytes(&call->operand[DUO_A]) +
+                                                       duo_operand_bytes(&call->operand[DUO_B])));
+}
+
 /* From Turing (7.5) on: Volta's tensor cores have other instructions. */
 static bool has_mma(const duo_call *call, const duo_conditions *conditions)
 {
     const bool turing = conditions->capability == 0 || conditions->capability >= 75;
-    return turing && call->k >= DUO_LEAST_TENSOR_K && call->alpha != 0.0f &&
+    const int64_t least_k =
+        has_batched_mma(conditions) ? DUO_BATCHED_WARPS_LEAST_K : DUO_LEAST_TENSOR_K;
+    return turing && call->k >= least_k && call->alpha != 0.0f &&
            duo_sgemm_fits_device(call, conditions);
 }
 
@@ -186,8 +213,9 @@ double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *condit
     const double m = duo_whole_tiles(call->m, 64), n = duo_whole_tiles(call->n, 64),
                  k = duo_whole_tiles(call->k, 64);
     const int c = conditions->capability;
+    if (has_batched_mma(conditions)) return *threads = 0, batched_mma_seconds(call, conditions);
     /* Capabilities with many tensor cores; 0: not looked at yet. */
-    const bool many_products = c == 0 || c == 75 || c == 80 || c == 90 || c == 100;
+    const bool many_products = c == 0 || c == 75 || c == 80 || c == 100;
     const double multiplying = 0.75; /* of a block's time; the rest splits A and B (H200) */
     const double seconds =
         tiles_seconds(call, conditions, DUO_sgemm_gpu_mma, 64.0, multiplying) +

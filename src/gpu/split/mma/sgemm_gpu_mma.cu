@@ -4,10 +4,14 @@
  *
  * Accepts   compute capability 7.5 and higher; k >= 64, where the error bound begins to hold
  *           (docs/numerics.md): not to be lowered for speed
+ * Hopper    the product is a batch of one (batched/sgemm_gpu_batched_mma.cu), from three products
+ *           of TF32: one launch, which splits the operands on their way
  * Order     split/mma/product.cuh. Blocks of C that the guard refuses to fp16x3: by bf16x6; blocks
  *           that it refuses to bf16x6, too: by fp32 FMA. Turing has no bf16: there all refused
  *           blocks by fp32 FMA
  */
+#include "gpu/batched/plan.h"
+#include "gpu/kernels.h"
 #include "gpu/split/mma/product.cuh"
 #include "gpu/split/patches.cuh"
 #include "gpu/split/product.cuh"
@@ -99,7 +103,10 @@ static cudaError_t queue_kernels(const patch &p, const duo_launch *how)
 
 static cudaError_t load()
 {
-    cudaError_t error = duo_sgemm_gpu_fp16x3.load(); /* both use its kernels */
+    int capability = 0;
+    cudaError_t error = current_capability(&capability);
+    if (error != cudaSuccess || capability == DUO_BATCHED_WGMMA_CAPABILITY) return error;
+    error = duo_sgemm_gpu_fp16x3.load(); /* both use its kernels */
     if (error == cudaSuccess) error = load_kernel(sgemm_mma<fp16x3>);
     if (error == cudaSuccess) error = load_kernel(sgemm_refused);
     cudaFuncAttributes found = {};
@@ -109,14 +116,27 @@ static cudaError_t load()
     return error;
 }
 
+static bool is_batch(const duo_launch *how)
+{
+    return how->capability == DUO_BATCHED_WGMMA_CAPABILITY;
+}
+
 static size_t workspace(const duo_call *call, const duo_launch *how)
 {
+    if (is_batch(how)) {
+        const duo_batch one = duo_batch_of_one();
+        return duo_sgemm_gpu_batched_mma.workspace(call, &one, how);
+    }
     return patch_bytes(call, call->m, call->n, bf16x6::kPlanes, how);
 }
 
 static cudaError_t launch(const duo_call *call, const duo_launch *how)
 {
     if (how->capability < kLeastCapability) return cudaErrorNotSupported;
+    if (is_batch(how)) {
+        const duo_batch one = duo_batch_of_one();
+        return duo_sgemm_gpu_batched_mma.launch(call, &one, how);
+    }
     return queue_product<bf16x6>(call, how, queue_kernels);
 }
 
