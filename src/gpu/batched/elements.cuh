@@ -10,6 +10,8 @@
 #ifndef DUO_BATCHED_ELEMENTS_CUH
 #define DUO_BATCHED_ELEMENTS_CUH
 
+#include <type_traits>
+
 #include "gpu/batched/places.cuh"
 #include "gpu/batched/plan.h"
 #include "gpu/launch.cuh"
@@ -32,15 +34,21 @@ struct element_batch {
 
 /* ---- Vector products: a thread or eight lanes for each element ---- */
 
-/* One lane has all chains of an element; or eight lanes have one each. */
-template <int Lanes>
+/* One lane has all chains of an element; or eight lanes have one each: neighbours, or, so that
+ * neighbours read neighbouring elements, of eight warps (ByWarps). */
+template <int Lanes, bool ByWarps>
 static __global__ void __launch_bounds__(kElementThreads)
     sgemm_batched_vectors(const __grid_constant__ element_batch batch)
 {
     static_assert(Lanes == 1 || Lanes == DUO_CHAINS, "all chains, or one");
-    constexpr int kChains = DUO_CHAINS / Lanes;
-    const uint32_t thread = blockIdx.x * (kElementThreads / Lanes) + threadIdx.x / Lanes;
-    const int first_chain = threadIdx.x % Lanes;
+    static_assert(!ByWarps || (Lanes == DUO_CHAINS && kElementThreads == 32 * DUO_CHAINS),
+                  "a chain for each warp");
+    constexpr int kChains = DUO_CHAINS / Lanes, kAtOnce = Lanes == 1 ? 2 : 4;
+    __shared__ float of_warp[ByWarps ? DUO_CHAINS : 1][32];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint32_t thread =
+        blockIdx.x * (kElementThreads / Lanes) + (ByWarps ? (uint32_t)lane : threadIdx.x / Lanes);
+    const int first_chain = ByWarps ? warp : threadIdx.x % Lanes;
     const uint32_t number = min(thread, batch.all - 1);
     const uint32_t product = number / batch.of_product, within = number % batch.of_product;
     const uint32_t i = within % batch.down, j = within / batch.down;
@@ -55,27 +63,57 @@ static __global__ void __launch_bounds__(kElementThreads)
         const int steps = (int)min(p.k - first, (int64_t)DUO_SEGMENT);
         const int groups = steps / DUO_CHAINS, left = steps % DUO_CHAINS - first_chain;
         float chain[kChains] = {};
-        auto multiply = [&](int z) { chain[z] = fmaf(a[z * step.a_k], b[z * step.b_k], chain[z]); };
-#pragma unroll(Lanes == 1 ? 2 : 8)
-        for (int g = 0; g < groups; g++) {
+        /* Reads of several groups are under way before one is used. */
+        auto multiply = [&](auto groups_at_once) {
+            constexpr int kGroups = decltype(groups_at_once)::value;
+            float x[kGroups][kChains], y[kGroups][kChains];
 #pragma unroll
-            for (int z = 0; z < kChains; z++) multiply(z);
-            a += DUO_CHAINS * step.a_k;
-            b += DUO_CHAINS * step.b_k;
-        }
+            for (int q = 0; q < kGroups; q++)
+#pragma unroll
+                for (int z = 0; z < kChains; z++) {
+                    x[q][z] = a[(q * DUO_CHAINS + z) * step.a_k];
+                    y[q][z] = b[(q * DUO_CHAINS + z) * step.b_k];
+                }
+#pragma unroll
+            for (int q = 0; q < kGroups; q++)
+#pragma unroll
+                for (int z = 0; z < kChains; z++) chain[z] = fmaf(x[q][z], y[q][z], chain[z]);
+            a += kGroups * DUO_CHAINS * step.a_k;
+            b += kGroups * DUO_CHAINS * step.b_k;
+        };
+        int g = 0;
+#pragma unroll 1
+        for (; g + kAtOnce <= groups; g += kAtOnce)
+            multiply(std::integral_constant<int, kAtOnce>());
+#pragma unroll 1
+        for (; g < groups; g++) multiply(std::integral_constant<int, 1>());
 #pragma unroll
         for (int z = 0; z < kChains; z++)
-            if (z < left) multiply(z);
+            if (z < left) chain[z] = fmaf(a[z * step.a_k], b[z * step.b_k], chain[z]);
+        auto add_halves = [](float(&x)[DUO_CHAINS]) {
 #pragma unroll
-        for (int half = DUO_CHAINS / 2; half > 0; half /= 2) {
-            if constexpr (Lanes == 1) {
+            for (int half = DUO_CHAINS / 2; half > 0; half /= 2)
 #pragma unroll
-                for (int z = 0; z < half; z++) chain[z] += chain[z + half];
-            } else {
+                for (int z = 0; z < half; z++) x[z] += x[z + half];
+        };
+        if constexpr (ByWarps) {
+            float all[DUO_CHAINS];
+            of_warp[warp][lane] = chain[0];
+            __syncthreads();
+#pragma unroll
+            for (int z = 0; z < DUO_CHAINS; z++) all[z] = of_warp[z][lane];
+            __syncthreads();
+            add_halves(all);
+            total += all[0];
+        } else if constexpr (Lanes == 1) {
+            add_halves(chain);
+            total += chain[0];
+        } else {
+#pragma unroll
+            for (int half = DUO_CHAINS / 2; half > 0; half /= 2)
                 chain[0] += __shfl_xor_sync(~0u, chain[0], half);
-            }
+            total += chain[0];
         }
-        total += chain[0];
     }
     let_next_kernel_start();
     if (thread >= batch.all || first_chain != 0) return;

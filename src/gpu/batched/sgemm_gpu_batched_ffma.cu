@@ -124,6 +124,8 @@ static bool element_batch_of(const duo_call *call, const duo_batch *batch, const
     return true;
 }
 
+constexpr int64_t kLeastBeside = 24; /* elements of a product, to be read by neighbouring lanes */
+
 template <int Lanes>
 static cudaError_t launch_vectors(const duo_call *call, const duo_batch *batch,
                                   const duo_launch *how)
@@ -131,8 +133,12 @@ static cudaError_t launch_vectors(const duo_call *call, const duo_batch *batch,
     constexpr uint32_t kElements = kElementThreads / Lanes; /* of a block */
     element_batch b;
     if (!element_batch_of(call, batch, how, 1, 1, &b)) return cudaErrorInvalidValue;
-    return queue_kernel_behind(sgemm_batched_vectors<Lanes>, (b.all - 1) / kElements + 1,
-                               kElementThreads, 0, how, b);
+    const bool down = call->m >= call->n; /* elements that are neighbours have neighbours in A */
+    const bool beside =
+        (down ? b.step.a_i : b.step.b_j) == 1 && (down ? call->m : call->n) >= kLeastBeside;
+    auto *const kernel = Lanes > 1 && beside ? sgemm_batched_vectors<Lanes, (Lanes > 1)>
+                                             : sgemm_batched_vectors<Lanes, false>;
+    return queue_kernel_behind(kernel, (b.all - 1) / kElements + 1, kElementThreads, 0, how, b);
 }
 
 /* By the logarithm of the most k. */
@@ -200,8 +206,9 @@ static cudaError_t load()
         if (error == cudaSuccess) error = load_kernel(kernel);
     for (const auto kernel : outer_tiles_kernel)
         if (error == cudaSuccess) error = load_kernel(kernel);
-    if (error == cudaSuccess) error = load_kernel(sgemm_batched_vectors<1>);
-    if (error == cudaSuccess) error = load_kernel(sgemm_batched_vectors<DUO_CHAINS>);
+    if (error == cudaSuccess) error = load_kernel(sgemm_batched_vectors<1, false>);
+    if (error == cudaSuccess) error = load_kernel(sgemm_batched_vectors<DUO_CHAINS, false>);
+    if (error == cudaSuccess) error = load_kernel(sgemm_batched_vectors<DUO_CHAINS, true>);
     if (shared_of_block(capability) < kLargeBytes) return error;
     for (const auto &row : large_kernel)
         for (const auto kernel : row)
