@@ -65,6 +65,9 @@ struct k_parts {
     }
 };
 
+/* A product alone, with k whole. */
+static batch_k_parts alone(const tile_batch &batch) { return {batch, 1, batch.p.k, 0}; }
+
 /* Tiles of Down x 128. */
 template <int Down>
 struct wgmma {
@@ -82,11 +85,11 @@ struct wgmma {
                      : wgmma_kernel<Down, false, Source>::queue(source, tiles, maps, how);
     }
     /* The parts' sums go to the workspace, then to C. */
-    static cudaError_t launch_parts(const one_batch &whole, const k_parts &k, const duo_call *call,
+    static cudaError_t launch_parts(const tile_batch &whole, const k_parts &k, const duo_call *call,
                                     const duo_batch *batch, const duo_launch *how)
     {
         float *const sums = reinterpret_cast<float *>(how->workspace + list_bytes(batch));
-        batch_k_parts source = {whole.batch, (int)k.cut.parts, k.cut.slabs * kSquare, k.floats};
+        batch_k_parts source = {whole, (int)k.cut.parts, k.cut.slabs * kSquare, k.floats};
         tile_batch &part = source.batch;
         part.p.c = sums;
         part.p.ldc = call->m;
@@ -97,10 +100,7 @@ struct wgmma {
         const k_sums all = {sgemm_problem_of(call), places_of(batch, how->workspace), sums,
                             (int)k.cut.parts, k.floats};
         const cudaError_t error = queue(source, call, batch, how);
-        if (error != cudaSuccess) return error;
-        return queue_kernel_behind(sgemm_add_parts,
-                                   (unsigned)((k.floats + kSumElements - 1) / kSumElements),
-                                   kSumThreads, 0, how, all);
+        return error == cudaSuccess ? queue_add_parts(all, how) : error;
     }
     static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
     {
@@ -110,7 +110,8 @@ struct wgmma {
                              &source.batch))
             return cudaErrorInvalidValue;
         if (k.bytes > 0 && list_bytes(batch) + k.bytes <= how->workspace_bytes)
-            return launch_parts(source, k, call, batch, how);
+            return launch_parts(source.batch, k, call, batch, how);
+        if (batch->count == 1) return queue(alone(source.batch), call, batch, how);
         return queue(source, call, batch, how);
     }
     static cudaError_t load()
@@ -131,6 +132,7 @@ static cudaError_t launch_warps(const duo_call *call, const duo_batch *batch, co
     one_batch source;
     if (!tensor_batch_of(call, batch, how->workspace, kDown, kSquare, turn, &source.batch))
         return cudaErrorInvalidValue;
+    if (batch->count == 1) return Warps::queue(alone(source.batch), source.batch.all, how);
     return Warps::queue(source, source.batch.all, how);
 }
 
@@ -174,23 +176,30 @@ static cudaError_t launch(const duo_call *call, const duo_batch *batch, const du
     return launches[kernel - DUO_BATCHED_TENSOR](call, batch, how);
 }
 
+template <class Warps>
+static cudaError_t load_warps()
+{
+    const cudaError_t error = Warps::template load<one_batch>();
+    return error == cudaSuccess ? Warps::template load<batch_k_parts>() : error;
+}
+
 static cudaError_t load()
 {
     int capability = 0;
     cudaError_t error = current_capability(&capability);
     if (error != cudaSuccess || capability < DUO_BATCHED_WARPS_CAPABILITY) return error;
-    error = warps_1::load<one_batch>();
-    if (error == cudaSuccess) error = warps_2::load<one_batch>();
-    if (error == cudaSuccess) error = warps_4::load<one_batch>();
+    error = load_warps<warps_1>();
+    if (error == cudaSuccess) error = load_warps<warps_2>();
+    if (error == cudaSuccess) error = load_warps<warps_4>();
     if (error == cudaSuccess && shared_of_block(capability) >= warps_8::kBytes)
-        error = warps_8::load<one_batch>();
-    if (error == cudaSuccess) error = strips_1::load<one_batch>();
-    if (error == cudaSuccess) error = strips_2::load<one_batch>();
-    if (error == cudaSuccess) error = strips_4::load<one_batch>();
+        error = load_warps<warps_8>();
+    if (error == cudaSuccess) error = load_warps<strips_1>();
+    if (error == cudaSuccess) error = load_warps<strips_2>();
+    if (error == cudaSuccess) error = load_warps<strips_4>();
     if (error == cudaSuccess && shared_of_block(capability) >= strips_8::kBytes)
-        error = strips_8::load<one_batch>();
+        error = load_warps<strips_8>();
     if (error != cudaSuccess || capability != DUO_BATCHED_WGMMA_CAPABILITY) return error;
-    error = load_kernel(sgemm_add_parts);
+    error = load_add_parts();
     if (error == cudaSuccess) error = wgmma<32>::load();
     if (error == cudaSuccess) error = wgmma<64>::load();
     if (error == cudaSuccess) error = wgmma<96>::load();

@@ -223,6 +223,23 @@ static __device__ __forceinline__ void load_shifted(float (&x)[Groups][2], uint3
 
 /* ---- x = hi + lo, both with the 11 bits of TF32 ---- */
 
+/* The least element, 0 counting as the largest: below 2^-113 lo would lose bits, as TF32 has none
+ * below 2^-136. */
+struct least_element {
+    static constexpr uint32_t kLeast = 14u << 24; /* 2^-113, the sign shifted out */
+    uint32_t bits = ~0u;
+
+    static __device__ __forceinline__ uint32_t of(float x) { return 2 * __float_as_uint(x) - 1; }
+    template <class Array>
+    __device__ __forceinline__ void look(const Array &array)
+    {
+#pragma unroll
+        for (int e = 0; e < (int)(sizeof array / sizeof(float)); e++)
+            bits = min(bits, of(reinterpret_cast<const float *>(&array)[e]));
+    }
+    __device__ __forceinline__ bool is_small() const { return bits < kLeast - 1; }
+};
+
 /* hi is x rounded, lo the rest. The tensor cores ignore the bits of lo beyond TF32: at most one, of
  * 2^-23 x. If x is Inf or NaN, hi or lo is a NaN. */
 static __device__ __forceinline__ void split_tf32(float x, float &hi, float &lo)

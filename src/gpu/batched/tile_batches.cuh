@@ -87,16 +87,20 @@ static inline bool tile_batch_of(const duo_call *call, const duo_batch *batch, c
 
 /* ---- Where a kernel finds the batch of a tile ---- */
 
+/* kSmallInDoubt: is a tile in doubt if it has an element too small for TF32 (least_element)? To
+ * look for these takes a twentieth more time. Products alone do. */
 struct one_batch {
+    static constexpr bool kSmallInDoubt = false;
     tile_batch batch;
     __host__ __device__ __forceinline__ int tiles() const { return batch.all; }
     __device__ __forceinline__ const tile_batch &find(int &) const { return batch; }
     __device__ __forceinline__ int64_t first_k(int) const { return 0; }
 };
 
-/* A batch with k in parts. A part's sums go to an array of their own: of all products of the first
- * part, then of the second; without gaps. */
+/* A batch with k in parts; or a product alone, with one part or several. Parts have arrays of sums
+ * without gaps, of all products: the first part's, then the second's. */
 struct batch_k_parts {
+    static constexpr bool kSmallInDoubt = true;
     tile_batch batch; /* its C is of the first part */
     int parts;
     int64_t k;      /* of a part; the last one may have less */
@@ -127,6 +131,7 @@ struct batch_k_parts {
 
 /* Groups, in device memory. Their tiles are numbered one group after the other. */
 struct batch_groups {
+    static constexpr bool kSmallInDoubt = false;
     const tile_batch *group;
     const int *end; /* of each group's tiles */
     int groups, all;

@@ -10,7 +10,8 @@
  * Order     for every 16 k a chain of tensor-core sums of hi hi, which is added to fp32 registers;
  *           one chain for all k of lo hi and hi lo. At the end the chains' and the warps' sums are
  *           added in order
- * Doubt     a tile with a NaN is computed again by fp32 FMA: Inf in an operand becomes NaN here
+ * Doubt     a tile with a NaN is computed again by fp32 FMA. Inf in an operand becomes NaN here. In
+ *           some launches so is a tile with an element too small for TF32
  */
 #ifndef DUO_BATCHED_WARP_TILES_CUH
 #define DUO_BATCHED_WARP_TILES_CUH
@@ -65,10 +66,11 @@ struct warp_sums {
     float sum[kGroups][2][4] = {}, cross[kGroups][2][4] = {};
 
     /* Adds the products of two squares. of_j, of_i: address and the lane's bytes. left: k
-     * inside. */
+     * inside. SmallInDoubt: *doubt becomes true if an element is too small for TF32. */
+    template <bool SmallInDoubt>
     __device__ __forceinline__ void multiply(uint32_t of_j, const square_copies<> &j_of,
                                              uint32_t of_i, const square_copies<Tile::kDown> &i_of,
-                                             int left)
+                                             int left, bool *doubt)
     {
         const bool along_k_j = j_of.along_k, along_k_i = i_of.along_k;
         const bool shifted_j = j_of.shifted, shifted_i = i_of.shifted;
@@ -94,6 +96,12 @@ struct warp_sums {
                     load_shifted<Tile::kDown>(i, of_i, along_k_i, k / kStep);
                 else
                     load_rows(i, of_i, along_k_i, k / kStep);
+                if constexpr (SmallInDoubt) {
+                    least_element least;
+                    least.look(j);
+                    least.look(i);
+                    if (least.is_small()) *doubt = true;
+                }
 #pragma unroll
                 for (int r = 0; r < kGroups; r++)
 #pragma unroll
@@ -212,6 +220,7 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
             }
             copies_commit();
         };
+        if (lane == 0) doubt[warp] = false;
         warp_sums<Tile> sums;
 #pragma unroll 1
         for (int stage = 0; stage < Tile::kStages; stage++) copy(stage);
@@ -221,7 +230,8 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
             const uint32_t of_j = ring + stage * Tile::kStageBytes;
             copies_wait<Tile::kStages - 1>();
             __syncwarp();
-            sums.multiply(of_j + lane_j, of_b, of_j + kSquareRoom + lane_i, of_a, k - l);
+            sums.template multiply<Source::kSmallInDoubt>(
+                of_j + lane_j, of_b, of_j + kSquareRoom + lane_i, of_a, k - l, &doubt[warp]);
             __syncwarp();
             copy(stage);
             stage = stage == Tile::kStages - 1 ? 0 : stage + 1;
@@ -237,8 +247,6 @@ static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
         const sgemm_problem &p = tile.p;
         const int rows = (int)p.m - tile.i, columns = (int)p.n - tile.j; /* left */
         sums.leave(reinterpret_cast<float *>(stages + warp * Tile::kBytes), lane);
-        if (lane == 0) doubt[warp] = false;
-        __syncwarp();
         if (sums.any_nan(rows, columns, lane)) doubt[warp] = true;
         sync_tile<32 * Warps>(group);
         bool nan = false; /* in any warp's sums */

@@ -331,7 +331,8 @@ struct split_lane {
                                                  : (square + from[q] ^ turn) + further);
         }
     }
-    template <bool AlongK>
+    /* SmallInDoubt: a small element makes NaNs, as Inf does. */
+    template <bool AlongK, bool SmallInDoubt>
     __device__ __forceinline__ void store(const float (&x)[2][4], uint32_t to_hi,
                                           uint32_t to_lo) const
     {
@@ -342,6 +343,13 @@ struct split_lane {
                            further = AlongK ? h * 4 * kRunBytes : 0;
 #pragma unroll
             for (int q = 0; q < 4; q++) split_tf32(x[h][q], hi[q], lo[q]);
+            if constexpr (SmallInDoubt) {
+                least_element least;
+                least.look(x[h]);
+#pragma unroll
+                for (int q = 0; q < 4; q++)
+                    if (least.is_small()) lo[q] = __int_as_float(DUO_NAN);
+            }
             store_four((to_hi + to ^ turn) + further, hi);
             store_four((to_lo + to ^ turn) + further, lo);
         }
@@ -383,8 +391,8 @@ static __device__ __forceinline__ void split_tiles(const Source &source,
             const uint32_t place = to.at * Memory::kSplitBytes;
 #pragma unroll
             for (int s = 0; s < kSquares; s++)
-                of.store<kAlongK>(x[s], shared.hi + place + s * kSquareBytes,
-                                  shared.lo + place + s * kSquareBytes);
+                of.store<kAlongK, Source::kSmallInDoubt>(x[s], shared.hi + place + s * kSquareBytes,
+                                                         shared.lo + place + s * kSquareBytes);
             writes_before_products();
             if (elect_one()) {
                 barrier_arrive(shared.split + 8 * to.at);

@@ -9,8 +9,8 @@
  * Order     for every 32 k one chain of tensor-core sums: first lo hi and hi lo, then hi hi. It is
  *           added to fp32 registers
  * Turned    tiles of 32 or 64 rows take products with few columns as op(B)' op(A)'
- * Doubt     a part of 64 columns with a NaN is computed again by fp32 FMA: Inf in an operand
- *           becomes NaN here
+ * Doubt     a part of 64 columns with a NaN is computed again by fp32 FMA. Inf in an operand
+ *           becomes NaN here, and so, in some launches, does an element too small for TF32
  */
 #ifndef DUO_BATCHED_WGMMA_TILES_CUH
 #define DUO_BATCHED_WGMMA_TILES_CUH
@@ -178,9 +178,11 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
         wgmma_sums<Down> sum = {}, chain;
         float hi[kSteps][4], lo[kSteps][4];
         slab_rows<Boxes> rows; /* of the next slab */
+        least_element least;
         auto load = [&] {
             barrier_wait(shared.copied_j + 8 * from.at, from.phase);
             rows.load(lane_j + from.at * sizeof memory->j[0], batch.along_k_b, shifted_j);
+            if constexpr (Source::kSmallInDoubt) least.look(rows.x);
         };
         load();
 #pragma unroll 1
@@ -202,9 +204,10 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
         int again = t; /* what is needed only here was not kept */
         const auto &of = source.find(again);
         const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(of, again);
-        const int first_j = tile.j + row + warp * 16;
+        const int first_j = tile.j + row + warp * 16; /* outside, anything may have been copied */
         if (any_of_warpgroup(multiplier,
-                             any_nan(sum, (int)tile.p.m - tile.i, (int)tile.p.n - first_j))) {
+                             (least.is_small() && first_j < tile.p.n) ||
+                                 any_nan(sum, (int)tile.p.m - tile.i, (int)tile.p.n - first_j))) {
             sgemm_problem p = tile.p;
             if (tile.i + Down < p.m) p.m = tile.i + Down;
             if (turn) p = turned(p);
@@ -294,35 +297,56 @@ struct k_sums {
     int64_t floats; /* of a part */
 };
 
-constexpr int kSumThreads = 256, kSumElements = 32; /* of a block */
+constexpr int kSumThreads = 256;
 
-/* C := alpha times the sum of all parts, in order of the warps' shares + beta C. A warp adds every
- * eighth part of 32 elements. */
+/* C := alpha times the sum of all parts + beta C. An element's parts are shared out among Shares
+ * threads, 1 or one of each warp; their sums are added in order. */
+template <int Shares>
 static __global__ void __launch_bounds__(kSumThreads)
     sgemm_add_parts(const __grid_constant__ k_sums of)
 {
-    constexpr int kWarps = kSumThreads / 32;
-    __shared__ float share[kWarps][kSumElements];
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t element = (int64_t)blockIdx.x * kSumElements + lane;
+    constexpr int kWarps = kSumThreads / 32, kElements = kSumThreads / Shares;
+    static_assert(Shares == 1 || Shares == kWarps, "none waits for another, or all");
+    __shared__ float of_share[Shares][kElements];
+    const int place = threadIdx.x % kElements, share = threadIdx.x / kElements;
+    const int64_t element = (int64_t)blockIdx.x * kElements + place;
     sgemm_problem p = of.p;
     let_next_kernel_start();
     wait_for_kernels_ahead();
     float sum = 0.0f;
     if (element < of.floats)
 #pragma unroll 4
-        for (int part = warp; part < of.parts; part += kWarps)
+        for (int part = share; part < of.parts; part += Shares)
             sum += of.sums[part * of.floats + element];
-    share[warp][lane] = sum;
-    __syncthreads();
-    if (warp > 0 || element >= of.floats) return;
+    if constexpr (Shares > 1) {
+        of_share[share][place] = sum;
+        __syncthreads();
+        if (share > 0) return;
 #pragma unroll
-    for (int w = 1; w < kWarps; w++) sum += share[w][lane];
+        for (int s = 1; s < Shares; s++) sum += of_share[s][place];
+    }
+    if (element >= of.floats) return;
     const int64_t of_product = p.m * p.n, within = element % of_product;
     p.k = 0; /* only C is needed */
     of.places.find(p, element / of_product);
     float *const c = p.c + within % p.m + within / p.m * p.ldc;
     *c = blend(p.alpha, sum, p.beta, p.beta == 0.0f ? 0.0f : *c);
+}
+
+/* Few parts, one after the other; or many. */
+static inline cudaError_t queue_add_parts(const k_sums &of, const duo_launch *how)
+{
+    constexpr int kShares = kSumThreads / 32, kFew = 2 * kShares;
+    const int shares = of.parts <= kFew ? 1 : kShares;
+    const int64_t elements = kSumThreads / shares;
+    return queue_kernel_behind(shares == 1 ? sgemm_add_parts<1> : sgemm_add_parts<kShares>,
+                               (unsigned)((of.floats + elements - 1) / elements), kSumThreads, 0,
+                               how, of);
+}
+static inline cudaError_t load_add_parts()
+{
+    const cudaError_t error = load_kernel(sgemm_add_parts<1>);
+    return error == cudaSuccess ? load_kernel(sgemm_add_parts<kSumThreads / 32>) : error;
 }
 
 #endif
