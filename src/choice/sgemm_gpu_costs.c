@@ -175,8 +175,11 @@ static bool has_batched_mma(const duo_conditions *conditions)
     return conditions->capability == DUO_BATCHED_WGMMA_CAPABILITY;
 }
 
-/* Seconds of these kernels for one product: of the cube of equal work, times what they are
- * predicted to take of the cube's time. But not less than it takes to read A and B. */
+/*
+ * Seconds of these kernels for one product: of the cube of equal work, and what they are predicted
+ * to take longer; if they are predicted to take less, in proportion. The cubes' curve begins with
+ * what a launch takes. But not less than it takes to read A and B.
+ */
 static double batched_mma_seconds(const duo_call *call, const duo_conditions *conditions)
 {
     const double work = (double)call->m * (double)call->n * (double)call->k;
@@ -185,9 +188,13 @@ static double batched_mma_seconds(const duo_call *call, const duo_conditions *co
     const duo_batched_device device = {.multiprocessors = (int)duo_multiprocessors(conditions),
                                        .capability = conditions->capability,
                                        .shared_bytes = 227 << 10};
-    const double seconds =
-        duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_gpu_mma], work, 3) *
-        duo_batched_alone(call, &device) / duo_batched_alone(&cube, &device);
+    const double measured =
+        duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_gpu_mma], work, 3);
+    const double of_call = 1e-6 * duo_batched_alone(call, &device);
+    const double of_cube = 1e-6 * duo_batched_alone(&cube, &device);
+    const double seconds = of_call > of_cube
+                               ? measured + (of_call - of_cube) * fmin(measured / of_cube, 1.0)
+                               : measured * of_call / of_cube;
     return fmax(seconds, duo_device_memory_seconds(conditions,
                                                    duo_operand_bytes(&call->operand[DUO_A]) +
                                                        duo_operand_bytes(&call->operand[DUO_B])));

@@ -4,8 +4,8 @@
  *
  * Each kernel gets an estimate of its time on an H100: a fixed part, one that grows with k, and the
  * longer of its work on one multiprocessor and of its traffic, with a quarter of the other. Fitted
- * to 550 random batches of 1 to 600; on 300 others the choice takes 3 % longer than the best of
- * all.
+ * to 550 random batches of 1 to 600, then to 600 others; the choice takes 3 to 4 % longer than the
+ * best of all.
  */
 #ifndef DUO_BATCHED_PLAN_H
 #define DUO_BATCHED_PLAN_H
@@ -206,12 +206,12 @@ static inline double duo_batched_tile_cost(int tile, const duo_batched_size *s,
     static const struct {
         int edge, rows, columns; /* of a warp's part */
         double first, step, tile, part_step, narrow, megabyte, odd, column, gaps, odd_c;
-    } of[] = {{8, 8, 8, 1.55, 0.0461, 0.0156, 0.00134, 0.0, 0.326, 0.15, 10.5, 0.236, 0.149},
-              {16, 16, 16, 1.75, 0.0275, 0.0632, 0.0025, 0.128, 0.269, 0.677, 5.35, 0.4, 0.242},
-              {32, 32, 16, 1.73, 0.0316, 0.183, 0.00329, 0.116, 0.274, 0.602, 18.7, 0.38, 0.168},
-              {48, 16, 48, 1.44, 0.0491, 0.273, 0.0054, 0.176, 0.364, 0.435, 16.3, 0.467, 0.0198},
-              {64, 32, 32, 2.41, 0.041, 0.463, 0.00538, 0.227, 0.241, 0.828, 20.7, 0.424, 0.181},
-              {128, 128, 128, 3.97, 0.0639, 4.4, 0.068, 0.0521, 0.368, 0.918, 34.7, 0.0733, 0.0}};
+    } of[] = {{8, 8, 8, 1.85, 0.0454, 0.0135, 0.00138, 0.0, 0.326, 0.134, 8.25, 0.246, 0.131},
+              {16, 16, 16, 2.14, 0.0255, 0.0581, 0.00219, 0.136, 0.308, 0.235, 4.7, 0.421, 0.216},
+              {32, 32, 16, 2.23, 0.0287, 0.168, 0.00343, 0.136, 0.303, 0.449, 10.4, 0.323, 0.0722},
+              {48, 16, 48, 1.88, 0.0567, 0.3, 0.0041, 0.186, 0.315, 0.601, 11.3, 0.442, 0.0155},
+              {64, 32, 32, 2.24, 0.0404, 0.432, 0.00562, 0.183, 0.322, 0.478, 14.2, 0.323, 0.101},
+              {128, 128, 128, 3.39, 0.063, 4.46, 0.069, 0.0505, 0.41, 0.69, 38.1, 0.0789, 0.0}};
     const double k = (double)s->k, share = (double)s->count / device->multiprocessors;
     const double tiles =
         duo_batched_parts(s->m, of[tile].edge) * duo_batched_parts(s->n, of[tile].edge);
@@ -236,18 +236,18 @@ static inline double duo_batched_outer_cost(int columns, const duo_batched_size 
         const double row = s->m < 32 ? (double)s->m : 32.0; /* neighbours that a warp stores */
         const double threads = (double)s->m * duo_batched_parts(s->n, columns) * share * 1e-3;
         const double elements = (double)s->m * (double)s->n * share * 1e-3;
-        return duo_batched_sum(1.12 + 0.148 * steps,
-                               threads * (0.00656 + 0.115 * steps) +
-                                   elements * (0.0366 + 0.0505 * (double)s->k) * (1.0 + 2.56 / row),
-                               0.345 * s->megabytes +
-                                   duo_batched_parts_of_c(s, 39.5, 0.104, 0.132));
+        return duo_batched_sum(1.31 + 0.131 * steps,
+                               threads * (0.00646 + 0.152 * steps) +
+                                   elements * (0.062 + 0.0368 * (double)s->k) * (1.0 + 4.73 / row),
+                               0.333 * s->megabytes +
+                                   duo_batched_parts_of_c(s, 24.6, 0.165, 0.0425));
     }
     const double down = duo_batched_parts(s->m, DUO_BATCHED_OUTER_EDGE) * share;
     return duo_batched_sum(
-        1.42 + 0.146 * steps,
-        down * duo_batched_parts(s->n, DUO_BATCHED_OUTER_EDGE) * (0.0193 + 0.00481 * steps) +
-            down * (double)s->n * (0.00394 + 0.000305 * steps) * (s->reads_c ? 1.58 : 1.0),
-        0.37 * s->megabytes + duo_batched_parts_of_c(s, 20.0, 0.194, 0.0));
+        1.51 + 0.164 * steps,
+        down * duo_batched_parts(s->n, DUO_BATCHED_OUTER_EDGE) * (0.0194 + 0.00463 * steps) +
+            down * (double)s->n * (0.00337 + 0.000334 * steps) * (s->reads_c ? 1.73 : 1.0),
+        0.346 * s->megabytes + duo_batched_parts_of_c(s, 19.6, 0.24, 0.0));
 }
 
 static inline double duo_batched_vector_cost(int lanes, const duo_batched_size *s,
@@ -259,10 +259,10 @@ static inline double duo_batched_vector_cost(int lanes, const duo_batched_size *
     const double groups = duo_batched_parts(s->k, DUO_CHAINS);
     const bool apart = (s->n <= s->m ? s->along_k_a : s->along_k_b) && s->k > FEW;
     if (lanes == 1)
-        return duo_batched_sum(0.515 + 0.381 * groups,
-                               elements * 1.22 * groups * (apart ? 1.49 : 1.0),
-                               0.332 * s->megabytes);
-    return duo_batched_sum(0.65, elements * 8.0 * (0.822 + 0.0978 * groups), 0.35 * s->megabytes);
+        return duo_batched_sum(0.344 + 0.195 * groups,
+                               elements * 1.33 * groups * (apart ? 1.37 : 1.0),
+                               0.317 * s->megabytes);
+    return duo_batched_sum(0.961, elements * 8.0 * (0.768 + 0.0464 * groups), 0.354 * s->megabytes);
 }
 
 /* Tiles by warps on tensor cores: of 32 x 32, or of 8 x 32 and 32 x 8. */
@@ -273,14 +273,14 @@ static inline double duo_batched_warps_cost(int number, const duo_batched_size *
     static const struct {
         int warps;
         double first, step, tile, slab, megabyte, reads_c;
-    } of[] = {{1, 3.28, 1.26, 0.257, 0.132, 0.271, 0.446},
-              {2, 2.63, 1.35, 0.413, 0.132, 0.369, 0.367},
-              {4, 2.07, 1.36, 0.67, 0.128, 0.397, 0.215},
-              {8, 0.916, 1.84, 2.11, 0.146, 0.365, 0.128},
-              {1, 1.58, 0.864, 0.154, 0.0628, 0.327, 0.234},
-              {2, 1.8, 0.834, 0.265, 0.08, 0.315, 0.0976},
-              {4, 2.17, 0.624, 0.561, 0.0624, 0.312, 0.0588},
-              {8, 2.19, 0.473, 1.8, 0.0746, 0.265, 0.0926}};
+    } of[] = {{1, 3.76, 1.03, 0.29, 0.135, 0.282, 0.337},
+              {2, 3.55, 1.05, 0.489, 0.136, 0.276, 0.278},
+              {4, 2.8, 1.17, 0.732, 0.129, 0.308, 0.17},
+              {8, 2.74, 1.34, 2.07, 0.145, 0.28, 0.116},
+              {1, 2.41, 0.553, 0.186, 0.0741, 0.324, 0.268},
+              {2, 1.72, 0.761, 0.335, 0.0743, 0.312, 0.113},
+              {4, 2.2, 0.731, 0.626, 0.0714, 0.308, 0.0641},
+              {8, 2.34, 0.747, 2.07, 0.0718, 0.442, 0.0923}};
     const bool strip = number >= SQUARES, turned = s->m > DUO_BATCHED_STRIP;
     /* The part of what is read that is shifted. */
     const double share = !strip ? 0.5 : turned ? 0.8 : 0.2;
@@ -303,10 +303,10 @@ static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *
         int down;
         double first, step, tile, slab, megabyte, chunks, reads_c, chunks_megabyte,
             least; /* of a tile's work, however few columns it has */
-    } of[] = {{32, 2.39, 0.0761, 1.17, 0.444, 0.212, 0.718, 0.53, 0.0, 0.55},
-              {64, 2.26, 0.114, 1.57, 0.632, 0.225, 0.385, 0.954, 0.0, 0.49},
-              {96, 2.88, 0.0896, 1.92, 0.771, 0.321, 0.18, 0.712, 0.503, 0.61},
-              {128, 2.64, 0.0702, 2.69, 0.869, 0.306, 0.268, 0.665, 0.237, 0.63}};
+    } of[] = {{32, 2.3, 0.0761, 1.34, 0.438, 0.217, 0.859, 0.398, 0.0, 0.556},
+              {64, 2.03, 0.153, 1.82, 0.521, 0.268, 0.7, 0.56, 0.0, 0.586},
+              {96, 2.28, 0.13, 2.27, 0.728, 0.286, 0.396, 0.602, 0.239, 0.575},
+              {128, 2.03, 0.164, 2.94, 0.872, 0.296, 0.395, 0.603, 0.177, 0.573}};
     const double chunks = s->boxes && !s->beside ? 0.0 : 1.0;
     const int down = of[number].down;
     const duo_batched_cut cut = duo_batched_cut_of(s->m, s->n, s->k, s->count, down, device);
