@@ -304,7 +304,7 @@ static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *
         double first, step, tile, slab, megabyte, chunks, reads_c, chunks_megabyte,
             least; /* of a tile's work, however few columns it has */
     } of[] = {{32, 2.3, 0.0761, 1.34, 0.438, 0.217, 0.859, 0.398, 0.0, 0.556},
-              {64, 2.03, 0.153, 1.82, 0.521, 0.268, 0.7, 0.56, 0.0, 0.586},
+              {64, 2.03, 0.153, 1.72, 0.521, 0.268, 0.7, 0.56, 0.0, 0.586},
               {96, 2.28, 0.13, 2.27, 0.728, 0.286, 0.396, 0.602, 0.239, 0.575},
               {128, 2.03, 0.164, 2.94, 0.872, 0.296, 0.395, 0.603, 0.177, 0.573}};
     const double chunks = s->boxes && !s->beside ? 0.0 : 1.0;
