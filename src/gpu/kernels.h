@@ -95,6 +95,8 @@ extern "C" {
 DUO_ALGORITHM_LIST(DUO_DECLARE)
 extern const duo_gpu_batch duo_sgemm_gpu_batched_ffma, duo_sgemm_gpu_batched_mma;
 extern const duo_gpu_groups duo_sgemm_gpu_grouped;
+/* Is there code for batches by Hopper's warpgroup products? Known once it was loaded there. */
+bool duo_batched_has_wgmma(void);
 
 /* Queues the tags of blocks in device memory; aligned to 16 bytes. */
 cudaError_t duo_tag_blocks(const void *memory, size_t blocks, const void *key, void *tags,

@@ -38,11 +38,6 @@ static bool make_map(CUtensorMap *map, const duo_call *call, const duo_batch *ba
                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-static duo_batched_device device_of(const duo_launch *how)
-{
-    return {how->multiprocessors, how->capability, shared_of_block(how->capability)};
-}
-
 /* Bytes of the lists that were sent, which the workspace begins with. */
 static size_t list_bytes(const duo_batch *batch)
 {
@@ -188,7 +183,8 @@ static cudaError_t load()
     int capability = 0;
     cudaError_t error = current_capability(&capability);
     if (error != cudaSuccess || capability < DUO_BATCHED_WARPS_CAPABILITY) return error;
-    error = load_warps<warps_1>();
+    error = look_for_tiles(warps_1::kernel<one_batch>, wgmma_kernel<32, true, one_batch>::kernel);
+    if (error == cudaSuccess) error = load_warps<warps_1>();
     if (error == cudaSuccess) error = load_warps<warps_2>();
     if (error == cudaSuccess) error = load_warps<warps_4>();
     if (error == cudaSuccess && shared_of_block(capability) >= warps_8::kBytes)
@@ -206,6 +202,8 @@ static cudaError_t load()
     if (error == cudaSuccess) error = wgmma<128>::load();
     return error;
 }
+
+bool duo_batched_has_wgmma(void) { return !__atomic_load_n(&no_wgmma_tiles, __ATOMIC_RELAXED); }
 
 const duo_gpu_batch duo_sgemm_gpu_batched_mma = {
     .launch = launch, .load = load, .workspace = workspace};

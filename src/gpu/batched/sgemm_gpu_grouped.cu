@@ -85,7 +85,8 @@ static cudaError_t load()
     if (error == cudaSuccess) error = load_small<group_tile_32, batch_groups>();
     if (error == cudaSuccess) error = load_small<group_tile_64, batch_groups>();
     if (error != cudaSuccess || capability < DUO_BATCHED_WARPS_CAPABILITY) return error;
-    error = warps_1::load<batch_groups>();
+    error = look_for_tiles(warps_1::kernel<batch_groups>, wgmma_of_groups::kernel);
+    if (error == cudaSuccess) error = warps_1::load<batch_groups>();
     if (error == cudaSuccess) error = group_warps_4::load<batch_groups>();
     if (error == cudaSuccess && capability == DUO_BATCHED_WGMMA_CAPABILITY)
         error = wgmma_of_groups::load();
@@ -168,8 +169,7 @@ struct groups_launch {
     }
     void find_places(bool tensor)
     {
-        const duo_batched_device device = {how->multiprocessors, how->capability,
-                                           shared_of_block(how->capability)};
+        const duo_batched_device device = device_of(how);
         size_t at = part.groups + part.ends;
         for (int64_t g = 0; g < groups; g++) {
             const duo_batch *const batch = &group[g].batch;

@@ -12,6 +12,45 @@
 #include "gpu/batched/squares.cuh"
 #include "gpu/batched/tile_batches.cuh"
 
+/* ---- Which kernels there are ---- */
+
+/* Compiled for another architecture than the device's, kernels may be empty: tiles by warps before
+ * 8.0, tiles by wgmma but for 9.0a. Read and set by the __atomic functions. */
+static bool no_warp_tiles, no_wgmma_tiles;
+
+/* Finds that out on the current device, by a kernel of each. */
+template <class Warps, class Wgmma>
+static cudaError_t look_for_tiles(Warps *warps, Wgmma *wgmma)
+{
+    constexpr int kFewRegisters = 32; /* an empty kernel has fewer */
+    int capability = 0;
+    cudaFuncAttributes of_warps = {}, of_wgmma = {};
+    cudaError_t error = current_capability(&capability);
+    if (error == cudaSuccess)
+        error = cudaFuncGetAttributes(&of_warps, reinterpret_cast<const void *>(warps));
+    if (error == cudaSuccess)
+        error = cudaFuncGetAttributes(&of_wgmma, reinterpret_cast<const void *>(wgmma));
+    if (error != cudaSuccess) return error;
+    if (capability >= DUO_BATCHED_WARPS_CAPABILITY && of_warps.numRegs < kFewRegisters)
+        __atomic_store_n(&no_warp_tiles, true, __ATOMIC_RELAXED);
+    if (capability == DUO_BATCHED_WGMMA_CAPABILITY && of_wgmma.numRegs < kFewRegisters)
+        __atomic_store_n(&no_wgmma_tiles, true, __ATOMIC_RELAXED);
+    return cudaSuccess;
+}
+
+/* The device as the plan sees it: of a capability for which there are kernels. */
+static inline duo_batched_device device_of(const duo_launch *how)
+{
+    int capability = how->capability;
+    if (__atomic_load_n(&no_warp_tiles, __ATOMIC_RELAXED))
+        capability = min(capability, DUO_BATCHED_WARPS_CAPABILITY - 1);
+    if (__atomic_load_n(&no_wgmma_tiles, __ATOMIC_RELAXED))
+        capability = min(capability, DUO_BATCHED_WGMMA_CAPABILITY - 1);
+    return {how->multiprocessors, capability, shared_of_block(how->capability)};
+}
+
+/* ---- Tiles ---- */
+
 /* For tiles of down x across elements (tile_batch_of). False: sizes are too large. */
 static inline bool tensor_batch_of(const duo_call *call, const duo_batch *batch, const void *sent,
                                    int down, int across, bool turn, tile_batch *b)

@@ -308,16 +308,18 @@ struct warps {
     static constexpr size_t kBytes = (size_t)Warps * Tiles * Tile::kBytes;
 
     template <class Source>
+    static constexpr auto kernel = sgemm_warp_tiles<Tile, Warps, Tiles, Blocks, Source>;
+
+    template <class Source>
     static cudaError_t queue(const Source &source, int tiles, const duo_launch *how)
     {
-        return queue_kernel_behind(sgemm_warp_tiles<Tile, Warps, Tiles, Blocks, Source>,
-                                   (unsigned)((tiles - 1) / Tiles + 1), 32 * Warps * Tiles, kBytes,
-                                   how, source);
+        return queue_kernel_behind(kernel<Source>, (unsigned)((tiles - 1) / Tiles + 1),
+                                   32 * Warps * Tiles, kBytes, how, source);
     }
     template <class Source>
     static cudaError_t load()
     {
-        return load_kernel_with(sgemm_warp_tiles<Tile, Warps, Tiles, Blocks, Source>, kBytes);
+        return load_kernel_with(kernel<Source>, kBytes);
     }
 };
 using square_tile = warp_tile<kSquare, 2>;

@@ -103,10 +103,7 @@ static cudaError_t queue_kernels(const patch &p, const duo_launch *how)
 
 static cudaError_t load()
 {
-    int capability = 0;
-    cudaError_t error = current_capability(&capability);
-    if (error != cudaSuccess || capability == DUO_BATCHED_WGMMA_CAPABILITY) return error;
-    error = duo_sgemm_gpu_fp16x3.load(); /* both use its kernels */
+    cudaError_t error = duo_sgemm_gpu_fp16x3.load(); /* both use its kernels */
     if (error == cudaSuccess) error = load_kernel(sgemm_mma<fp16x3>);
     if (error == cudaSuccess) error = load_kernel(sgemm_refused);
     cudaFuncAttributes found = {};
@@ -118,7 +115,7 @@ static cudaError_t load()
 
 static bool is_batch(const duo_launch *how)
 {
-    return how->capability == DUO_BATCHED_WGMMA_CAPABILITY;
+    return how->capability == DUO_BATCHED_WGMMA_CAPABILITY && duo_batched_has_wgmma();
 }
 
 static size_t workspace(const duo_call *call, const duo_launch *how)
