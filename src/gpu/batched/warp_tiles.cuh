@@ -169,8 +169,17 @@ struct warp_sums {
 
 /* ---- The kernel ---- */
 
+/* To look for small elements takes registers; but for Hopper that needs one block fewer. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
+constexpr int kFewerToLook = 1;
+#else
+constexpr int kFewerToLook = 0;
+#endif
+template <int Blocks, class Source>
+constexpr int kWarpBlocks = Source::kSmallInDoubt &&Blocks > 1 ? Blocks - kFewerToLook : Blocks;
+
 template <class Tile, int Warps, int Tiles, int Blocks, class Source>
-static __global__ void __launch_bounds__(32 * Warps * Tiles, Blocks)
+static __global__ void __launch_bounds__(32 * Warps * Tiles, kWarpBlocks<Blocks, Source>)
     sgemm_warp_tiles(const __grid_constant__ Source source)
 {
     static_assert(Warps == 1 || Tiles <= 2, "there is a barrier for each tile");
