@@ -129,6 +129,14 @@ static inline bool duo_batch_sends_list(const duo_batch *batch, int i)
     return duo_batch_listed(batch, i) && !batch->unread[i];
 }
 
+/* Bytes of all lists that have to be sent. */
+static inline size_t duo_batch_list_bytes(const duo_batch *batch)
+{
+    size_t lists = 0;
+    for (int i = 0; i < DUO_OPERANDS; i++) lists += duo_batch_sends_list(batch, i);
+    return lists * (size_t)batch->count * sizeof(float *);
+}
+
 /* Operand i of this product. */
 static inline float *duo_batch_address(const duo_batch *batch, const duo_call *call, int i,
                                        int64_t number)

@@ -137,11 +137,10 @@ static duo_batched_device first_device(void)
 static bool goes_so(const duo_batched_size *size, const duo_batched_device *device,
                     duo_batched_kernel kernel, int way)
 {
-    static const int down[] = {32, 64, 96, 128};
     const bool boxes = way % 2 == 1, turned = way / 2 % 2 == 1, parts = way / 4 == 1;
     if (kernel < DUO_BATCHED_WGMMA_32) return true;
     const duo_batched_cut cut = duo_batched_cut_of(size->m, size->n, size->k, size->count,
-                                                   down[kernel - DUO_BATCHED_WGMMA_32], device);
+                                                   duo_batched_wgmma_rows(kernel), device);
     return size->boxes == boxes && (cut.parts > 1) == parts &&
            (cut.turned == turned || kernel > DUO_BATCHED_WGMMA_64);
 }

@@ -18,20 +18,13 @@ static bool is_on_device(const duo_call *call, int i)
            duo_operand_kept(o);
 }
 
-static duo_batched_device device_of(const duo_conditions *conditions)
-{
-    return (duo_batched_device){.multiprocessors = (int)duo_multiprocessors(conditions),
-                                .capability = conditions->capability,
-                                .shared_bytes = 227 << 10};
-}
-
 /* Microseconds of the kernels by fp32 FMA, or on tensor cores, on an H100; infinite: none takes the
  * batch. */
 static double kernel_microseconds(const duo_call *call, const duo_conditions *conditions,
                                   bool tensor)
 {
     const duo_batched_size size = duo_batched_size_of(call, call->batch);
-    const duo_batched_device device = device_of(conditions);
+    const duo_batched_device device = duo_batched_device_of(conditions);
     double microseconds;
     (void)duo_batched_least(&size, &device, tensor ? DUO_BATCHED_TENSOR : DUO_BATCHED_TILE_8,
                             tensor ? DUO_BATCHED_KERNELS : DUO_BATCHED_TENSOR, &microseconds);
@@ -50,7 +43,7 @@ double duo_batch_kernel_seconds(const duo_call *call, const duo_conditions *cond
 static double groups_microseconds(const duo_call *call, const duo_conditions *conditions,
                                   bool tensor)
 {
-    const duo_batched_device device = device_of(conditions);
+    const duo_batched_device device = duo_batched_device_of(conditions);
     duo_batched_sums sums = {.alone = 0.0};
     for (int64_t g = 0; g < call->batch->groups; g++) {
         const duo_group *const group = &call->batch->group[g];

@@ -9,7 +9,6 @@
  */
 #include "choice/sgemm_gpu_costs.h"
 
-#include "gpu/batched/plan.h"
 #include "product_order.h"
 
 static double cube_seconds(const duo_call *call, const duo_conditions *conditions,
@@ -185,9 +184,7 @@ static double batched_mma_seconds(const duo_call *call, const duo_conditions *co
     const double work = (double)call->m * (double)call->n * (double)call->k;
     const int64_t edge = (int64_t)fmax(cbrt(work) + 0.5, DUO_BATCHED_TENSOR_LEAST_K);
     const duo_call cube = duo_call_sgemm(false, false, edge, edge, edge, 1.0f, 0.0f);
-    const duo_batched_device device = {.multiprocessors = (int)duo_multiprocessors(conditions),
-                                       .capability = conditions->capability,
-                                       .shared_bytes = 227 << 10};
+    const duo_batched_device device = duo_batched_device_of(conditions);
     const double measured =
         duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_gpu_mma], work, 3);
     const double of_call = 1e-6 * duo_batched_alone(call, &device);
@@ -220,14 +217,14 @@ double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *condit
     const double m = duo_whole_tiles(call->m, 64), n = duo_whole_tiles(call->n, 64),
                  k = duo_whole_tiles(call->k, 64);
     const int c = conditions->capability;
-    if (has_batched_mma(conditions)) return *threads = 0, batched_mma_seconds(call, conditions);
+    *threads = 0;
+    if (has_batched_mma(conditions)) return batched_mma_seconds(call, conditions);
     /* Capabilities with many tensor cores; 0: not looked at yet. */
     const bool many_products = c == 0 || c == 75 || c == 80 || c == 100;
     const double multiplying = 0.75; /* of a block's time; the rest splits A and B (H200) */
     const double seconds =
         tiles_seconds(call, conditions, DUO_sgemm_gpu_mma, 64.0, multiplying) +
         duo_extra_traffic(call, conditions, duo_split_bytes(2.0), m, n, k, cbrt(m * n * k));
-    *threads = 0;
     return many_products ? seconds
                          : fmax(seconds, duo_sgemm_gpu_ffma_cost(call, conditions, threads));
 }

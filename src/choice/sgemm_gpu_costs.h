@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "choice/costs.h"
+#include "gpu/batched/plan.h"
 #include "gpu/whole.h"
 
 /* The size in whole tiles. A size of 0 counts as 1: a call with k = 0 is predicted, too. */
@@ -53,6 +54,14 @@ static inline double duo_device_moving_seconds(const duo_conditions *conditions,
 static inline double duo_multiprocessors(const duo_conditions *conditions)
 {
     return conditions->multiprocessors > 0 ? conditions->multiprocessors : 132.0;
+}
+
+/* The device as the plan of batches sees it. */
+static inline duo_batched_device duo_batched_device_of(const duo_conditions *conditions)
+{
+    return (duo_batched_device){.multiprocessors = (int)duo_multiprocessors(conditions),
+                                .capability = conditions->capability,
+                                .shared_bytes = 227 << 10};
 }
 
 /* The smallest cube takes no time but the launch. */

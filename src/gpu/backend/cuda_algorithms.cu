@@ -193,8 +193,8 @@ static duo_status send_lists(duo_queue *queue, const duo_batch *batch, duo_launc
 {
     enum { SHORT = 1 << 16 };
     const size_t bytes = (size_t)batch->count * sizeof(float *);
-    size_t wanted = 0, at = 0;
-    for (int i = 0; i < DUO_OPERANDS; i++) wanted += duo_batch_sends_list(batch, i) ? bytes : 0;
+    const size_t wanted = duo_batch_list_bytes(batch);
+    size_t at = 0;
     if (wanted == 0) return DUO_OK;
     const bool at_once = wanted <= SHORT && make_staging(queue, SHORT) == DUO_OK;
     duo_status status = make_workspace(queue, wanted, how);

@@ -14,88 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "batch.h"
+#include "gpu/batched/plan_size.h"
 #include "product_order.h"
-
-typedef struct duo_batched_size {
-    int64_t m, n, k, count;
-    bool along_k_a, along_k_b; /* neighbours in memory are neighbours in k */
-    bool wide_a, wide_b;       /* is it copied in fours along m, or n? */
-    bool shifted_a, shifted_b; /* do columns not begin on 16 bytes? */
-    bool boxes;                /* can tensor copies read both? */
-    bool reads_c, vector;
-    bool beside;        /* other groups fill what the tiles leave free */
-    bool gaps_c, odd_c; /* C is not read, and sectors of memory are written in parts: those at the
-                           gaps between columns; those that two columns share */
-    double odd;       /* share of the operands whose columns do not begin with sectors of memory */
-    double megabytes; /* of all operands, gaps between columns included */
-    double megabytes_c; /* of C, without gaps */
-} duo_batched_size;
-
-/* Are there fours along m, or n, and do they begin on 16 bytes? */
-static inline bool duo_batched_wide(const duo_call *call, const duo_batch *batch, int i)
-{
-    const duo_operand *const o = &call->operand[i];
-    const uintptr_t column = (uintptr_t)o->rows * sizeof(float);
-    return o->read && !duo_call_along_k(call, i) &&
-           (duo_batch_bits(batch, call, i) | column) % 16 == 0;
-}
-
-static inline bool duo_batched_shifted(const duo_call *call, const duo_batch *batch, int i)
-{
-    return duo_batch_bits(batch, call, i) % 16 != 0;
-}
-
-/* Can tensor copies read it? All columns are on 16 bytes, and a stride apart. */
-static inline bool duo_batched_boxes(const duo_call *call, const duo_batch *batch, int i)
-{
-    return !duo_batch_listed(batch, i) && batch->stride[i] >= 0 &&
-           !duo_batched_shifted(call, batch, i);
-}
-
-enum { DUO_BATCHED_SECTOR = 8 }; /* floats */
-
-static inline double duo_batched_odd(const duo_call *call, int i)
-{
-    return call->operand[i].ld % DUO_BATCHED_SECTOR != 0 ? 1.0 / DUO_OPERANDS : 0.0;
-}
-
-/* A short gap between columns is in the same sectors as their elements. */
-static inline double duo_batched_megabytes(const duo_call *call, const duo_batch *batch, int i)
-{
-    const duo_operand *const o = &call->operand[i];
-    const int64_t column = o->ld - o->rows < DUO_BATCHED_SECTOR ? o->ld : o->rows;
-    return 4e-6 * (double)column * (double)o->columns * (double)batch->count;
-}
-
-static inline duo_batched_size duo_batched_size_of(const duo_call *call, const duo_batch *batch)
-{
-    const bool reads_c = call->beta != 0.0f;
-    const duo_operand *const c = &call->operand[DUO_C];
-    return (duo_batched_size){
-        .m = call->m,
-        .n = call->n,
-        .k = call->alpha == 0.0f ? 0 : call->k,
-        .count = batch->count,
-        .along_k_a = duo_call_along_k(call, DUO_A),
-        .along_k_b = duo_call_along_k(call, DUO_B),
-        .wide_a = duo_batched_wide(call, batch, DUO_A),
-        .wide_b = duo_batched_wide(call, batch, DUO_B),
-        .shifted_a = duo_batched_shifted(call, batch, DUO_A),
-        .shifted_b = duo_batched_shifted(call, batch, DUO_B),
-        .boxes = duo_batched_boxes(call, batch, DUO_A) && duo_batched_boxes(call, batch, DUO_B),
-        .reads_c = reads_c,
-        .vector = duo_call_is_vector(call),
-        .beside = false,
-        .gaps_c = !reads_c && c->ld != c->rows,
-        .odd_c = !reads_c && c->ld == c->rows && c->ld % DUO_BATCHED_SECTOR != 0,
-        .odd = duo_batched_odd(call, DUO_A) + duo_batched_odd(call, DUO_B) +
-               duo_batched_odd(call, DUO_C),
-        .megabytes = duo_batched_megabytes(call, batch, DUO_A) +
-                     duo_batched_megabytes(call, batch, DUO_B) +
-                     duo_batched_megabytes(call, batch, DUO_C) * (reads_c ? 2.0 : 1.0),
-        .megabytes_c = 4e-6 * (double)call->m * (double)call->n * (double)batch->count};
-}
 
 typedef struct duo_batched_device {
     int multiprocessors;
@@ -178,7 +98,8 @@ static inline duo_batched_cut duo_batched_cut_of(int64_t m, int64_t n, int64_t k
                          duo_batched_parts(turned ? m : n, 128) * (double)count;
     const int64_t all = (k + 31) / 32;
     int64_t parts = all / LEAST;
-    if (parts * tiles > device->multiprocessors) parts = (int64_t)(device->multiprocessors / tiles);
+    if ((double)parts * tiles > device->multiprocessors)
+        parts = (int64_t)(device->multiprocessors / tiles);
     if (parts < 2) return (duo_batched_cut){turned, tiles, 1, all};
     const int64_t slabs = (all + parts - 1) / parts;
     return (duo_batched_cut){turned, tiles, (all + slabs - 1) / slabs, slabs};
@@ -296,19 +217,24 @@ static inline double duo_batched_warps_cost(int number, const duo_batched_size *
         of[number].megabyte * s->megabytes * (1.0 + 0.1 * shifted));
 }
 
-static inline double duo_batched_wgmma_cost(int number, const duo_batched_size *s,
+/* Rows of a tile by wgmma. */
+static inline int duo_batched_wgmma_rows(duo_batched_kernel kernel)
+{
+    return ((int)kernel - DUO_BATCHED_WGMMA_32 + 1) * 32;
+}
+
+static inline double duo_batched_wgmma_cost(duo_batched_kernel kernel, const duo_batched_size *s,
                                             const duo_batched_device *device)
 {
     static const struct {
-        int down;
         double first, step, tile, slab, megabyte, chunks, reads_c, chunks_megabyte,
             least; /* of a tile's work, however few columns it has */
-    } of[] = {{32, 2.3, 0.0761, 1.34, 0.438, 0.217, 0.859, 0.398, 0.0, 0.556},
-              {64, 2.03, 0.153, 1.72, 0.521, 0.268, 0.7, 0.56, 0.0, 0.586},
-              {96, 2.28, 0.13, 2.27, 0.728, 0.286, 0.396, 0.602, 0.239, 0.575},
-              {128, 2.03, 0.164, 2.94, 0.872, 0.296, 0.395, 0.603, 0.177, 0.573}};
+    } of[] = {{2.3, 0.0761, 1.34, 0.438, 0.217, 0.859, 0.398, 0.0, 0.556},
+              {2.03, 0.153, 1.72, 0.521, 0.268, 0.7, 0.56, 0.0, 0.586},
+              {2.28, 0.13, 2.27, 0.728, 0.286, 0.396, 0.602, 0.239, 0.575},
+              {2.03, 0.164, 2.94, 0.872, 0.296, 0.395, 0.603, 0.177, 0.573}};
     const double chunks = s->boxes && !s->beside ? 0.0 : 1.0;
-    const int down = of[number].down;
+    const int down = duo_batched_wgmma_rows(kernel), number = (int)kernel - DUO_BATCHED_WGMMA_32;
     const duo_batched_cut cut = duo_batched_cut_of(s->m, s->n, s->k, s->count, down, device);
     const int64_t parts = s->beside ? 1 : cut.parts;
     const int64_t across = cut.turned ? s->m : s->n, last = across % 128;
@@ -379,7 +305,7 @@ static inline double duo_batched_cost(duo_batched_kernel kernel, const duo_batch
     case DUO_BATCHED_WGMMA_128:
         if (s->k < DUO_BATCHED_TENSOR_LEAST_K || device->capability != DUO_BATCHED_WGMMA_CAPABILITY)
             return never;
-        return duo_batched_wgmma_cost((int)kernel - DUO_BATCHED_WGMMA_32, s, device);
+        return duo_batched_wgmma_cost(kernel, s, device);
     default:
         return never;
     }

@@ -38,12 +38,10 @@ static bool make_map(CUtensorMap *map, const duo_call *call, const duo_batch *ba
                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-/* Bytes of the lists that were sent, which the workspace begins with. */
+/* Bytes of the workspace before the sums of parts of k: of the lists that were sent. */
 static size_t list_bytes(const duo_batch *batch)
 {
-    size_t lists = 0;
-    for (int i = 0; i < DUO_OPERANDS; i++) lists += duo_batch_sends_list(batch, i);
-    return (lists * (size_t)batch->count * sizeof(float *) + 255) / 256 * 256;
+    return (duo_batch_list_bytes(batch) + 255) / 256 * 256;
 }
 
 /* How tiles of `down` rows cut a batch, and the sums of the parts of k. */
@@ -154,13 +152,12 @@ static duo_batched_kernel kernel_of(const duo_call *call, const duo_batch *batch
 
 static size_t workspace(const duo_call *call, const duo_batch *batch, const duo_launch *how)
 {
-    static const int downs[] = {32, 64, 96, 128};
     const double least = duo_batched_parts(call->m, 128) * duo_batched_parts(call->n, 128) *
                          (double)batch->count; /* tiles */
     if (2.0 * least > how->multiprocessors) return 0;
     const duo_batched_kernel kernel = kernel_of(call, batch, how);
     if (kernel < DUO_BATCHED_WGMMA_32 || kernel == DUO_BATCHED_KERNELS) return 0;
-    const k_parts k(call, batch, downs[kernel - DUO_BATCHED_WGMMA_32], how);
+    const k_parts k(call, batch, duo_batched_wgmma_rows(kernel), how);
     return k.bytes > 0 ? list_bytes(batch) + k.bytes : 0;
 }
 

@@ -111,15 +111,8 @@ struct parts {
         groups = (size_t)count * sizeof(tile_batch);
         ends = ((size_t)count * sizeof(int) + 7) / 8 * 8;
         lists = 0;
-        for (int64_t g = 0; g < count; g++) lists += lists_of(&group[g].batch);
+        for (int64_t g = 0; g < count; g++) lists += duo_batch_list_bytes(&group[g].batch);
         places = (size_t)count * sizeof(group_place);
-    }
-    static size_t lists_of(const duo_batch *batch)
-    {
-        size_t bytes = 0;
-        for (int i = 0; i < DUO_OPERANDS; i++)
-            if (duo_batch_sends_list(batch, i)) bytes += (size_t)batch->count * sizeof(float *);
-        return bytes;
     }
     size_t sent() const { return groups + ends + lists; }
 };
@@ -177,7 +170,7 @@ struct groups_launch {
             place[g] = {duo_batched_way_of(&size, &device, tensor), size.k, g, at};
             duo_batched_add(&sums, &size, &device, tensor);
             copy_lists(batch, staging + at);
-            at += parts::lists_of(batch);
+            at += duo_batch_list_bytes(batch);
         }
         qsort(place, (size_t)groups, sizeof *place, in_order);
     }

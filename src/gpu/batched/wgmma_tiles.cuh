@@ -5,7 +5,8 @@
  * Accepts   k >= 32, where the error bound begins to hold (docs/numerics.md); any m, n, transposes,
  *           leading dimensions and alignment
  * Threads   512 per block, which walks tiles: one warpgroup copies (one thread, if by tensor
- *           copies), one splits op(A) (batched/wgmma_slabs.cuh), two multiply, 64 columns j each
+ *           copies; batched/wgmma_slabs.cuh), one splits op(A) (batched/wgmma_split.cuh), two
+ *           multiply, 64 columns j each
  * Order     for every 32 k one chain of tensor-core sums: first lo hi and hi lo, then hi hi. It is
  *           added to fp32 registers
  * Turned    tiles of 32 or 64 rows take products with few columns as op(B)' op(A)'
@@ -16,6 +17,7 @@
 #define DUO_BATCHED_WGMMA_TILES_CUH
 
 #include "gpu/batched/wgmma_slabs.cuh"
+#include "gpu/batched/wgmma_split.cuh"
 #include "gpu/batched/wgmma_store.cuh"
 #include "gpu/launch.cuh"
 

@@ -2,10 +2,11 @@
  * sgemm_gpu_mma.cu - products as accurate as fp32's, from three products of fp16 planes, on the
  * tensor cores of any architecture.
  *
- * Accepts   compute capability 7.5 and higher; k >= 64, where the error bound begins to hold
- *           (docs/numerics.md): not to be lowered for speed
+ * Accepts   compute capability 7.5 and higher; k >= 64, on Hopper 20, where the error bound begins
+ *           to hold (docs/numerics.md): not to be lowered for speed
  * Hopper    the product is a batch of one (batched/sgemm_gpu_batched_mma.cu), from three products
- *           of TF32: one launch, which splits the operands on their way
+ *           of TF32: one launch, which splits the operands on their way. If that code is missing,
+ *           as elsewhere
  * Order     split/mma/product.cuh. Blocks of C that the guard refuses to fp16x3: by bf16x6; blocks
  *           that it refuses to bf16x6, too: by fp32 FMA. Turing has no bf16: there all refused
  *           blocks by fp32 FMA
