@@ -279,7 +279,7 @@ static void device_fails(void)
     static const duo_status statuses[] = {DUO_ERR_DEVICE, DUO_ERR_LOST};
     for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++)
         for (int what = 0; what < 2; what++)
-            for (int nth = 1; nth <= 40; nth += 3) {
+            for (int nth = 1; nth <= 40; nth += test_amount(13, 3, 1)) {
                 test_reset();
                 test_case("failures/%d/%d/%d", (int)kinds[kind], what, nth);
                 duo_context *const ctx = remembering();
