@@ -4,10 +4,12 @@
 #include "cpu/avx2_store.h"
 #include "cpu/ffma_x86.h"
 
-#define CLONE   duo_ffma_avx2
-#define FULL    8
-#define HALF    4
-#define COLUMNS 6
+#define CLONE          duo_ffma_avx2
+#define FULL           8
+#define HALF           4
+#define COLUMNS        6
+#define TALL           0
+#define FUSES_ELEMENTS 0
 
 typedef float number;
 enum {

@@ -3,10 +3,12 @@
 
 #include "cpu/ffma_x86.h"
 
-#define CLONE   duo_ffma_avx512
-#define FULL    16
-#define HALF    8
-#define COLUMNS 12
+#define CLONE          duo_ffma_avx512
+#define FULL           16
+#define HALF           8
+#define COLUMNS        12
+#define TALL           1
+#define FUSES_ELEMENTS 1
 
 typedef float number;
 enum {
@@ -33,12 +35,13 @@ INLINE vec16 times16(vec16 x, vec16 y) { return _mm512_mul_ps(x, y); }
 
 typedef __mmask16 seen16;
 
-INLINE seen16 unseen16(void) { return 0; }
+/* Lanes without a NaN so far. */
+INLINE seen16 unseen16(void) { return 0xFFFF; }
 INLINE seen16 look16(seen16 nans, vec16 x, vec16 y)
 {
-    return (seen16)(nans | _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q));
+    return _mm512_mask_cmp_ps_mask(nans, x, y, _CMP_ORD_Q);
 }
-INLINE bool has_nan16(seen16 nans) { return nans != 0; }
+INLINE bool has_nan16(seen16 nans) { return nans != 0xFFFF; }
 
 #define load_number16  load16
 #define store_number16 store16

@@ -90,8 +90,7 @@ static void multiply_rows(const block *b)
             multiply_segment(b, i, smaller(b->p->m - i, BLOCK_ROWS), first);
 }
 
-/* Numbers of memory for a block's A, and for its totals of n columns. The last rows may be two
- * tiles. */
+/* Numbers of memory for a block's A, and for its totals of n columns. */
 static int64_t a_numbers(const duo_product *p)
 {
     if (all_of_a(p) != NULL) return 0;
@@ -100,7 +99,7 @@ static int64_t a_numbers(const duo_product *p)
 
 static int64_t total_numbers(const duo_product *p, int64_t n)
 {
-    return p->k > DUO_SEGMENT ? (smaller(p->m, BLOCK_ROWS) / ROWS + 2) * ROWS * n : 0;
+    return p->k > DUO_SEGMENT ? (smaller(p->m, BLOCK_ROWS) / ROWS + 1) * ROWS * n : 0;
 }
 
 static int64_t panel_numbers(int64_t n, int64_t k) { return n * k; }

@@ -8,6 +8,8 @@
  *   number               float or double
  *   FULL, HALF           rows in a vector, and in one for few rows: half of them, or as many
  *   COLUMNS              of the largest tile that is summed in registers; it has 2 FULL rows
+ *   TALL                 1: there are 32 vector registers, so tall tiles are faster; or 0
+ *   FUSES_ELEMENTS       1: `fused` takes an element in memory for all lanes; or 0
  *   BLOCK_ROWS           of A that are packed at once
  *   UNPACKED_ROWS        of C: with no more of them, a B that is not transposed is not packed
  *   UNPACKED_A, UNPACKED_B  the largest blocks of A and B, in elements, that are read where they
@@ -64,6 +66,9 @@
 #define store        JOIN(store, WIDTH)
 #define store_some   JOIN(store_some, WIDTH)
 #define load_rows    JOIN(load_rows, WIDTH)
+#define take_rows    JOIN(take_rows, WIDTH)
+#define add_step     JOIN(add_step, WIDTH)
+#define add_steps    JOIN(add_steps, WIDTH)
 #define store_rows   JOIN(store_rows, WIDTH)
 #define end_vector   JOIN(end_vector, WIDTH)
 #define load_number  JOIN(load_number, WIDTH)
@@ -82,9 +87,14 @@
 #define NOINLINE static __attribute__((noinline))
 #if defined(__clang__)
 #define UNROLLED _Pragma("clang loop unroll(full)")
+#define BY_FOUR  _Pragma("clang loop unroll_count(4)")
 #else
 #define UNROLLED _Pragma("GCC unroll 32")
+#define BY_FOUR  _Pragma("GCC unroll 4")
 #endif
+
+/* Else compilers keep an address for each of the elements behind the pointer. */
+#define HIDE(pointer) __asm__("" : "+r"(pointer))
 
 enum { ROWS = 2 * FULL };
 
@@ -191,21 +201,21 @@ static void multiply(const duo_product *p)
             return;
         }
     }
-    if (!multiply_blocks(p)) without_memory(p);
+    if (is_tall(p))
+        tall(p);
+    else if (!multiply_blocks(p))
+        without_memory(p);
 }
 
-/* Of small ones that are not packed each tile is computed for as many products as fit the L1 cache;
- * if they are not narrow, all but the addresses is prepared once. With one step, the orders of a
- * vector product and of others are the same. */
+/* Of small ones that are not packed each tile is computed for as many products as fit the L1 cache.
+ * With one step, the orders of a vector product and of others are the same. */
 enum { NEAR = 6 << 10 }; /* floats: 24 KB */
 
 static void multiply_each(const duo_product *all, int64_t count, const float *const a[],
                           const float *const b[], float *const c[])
 {
     duo_product p = *all;
-    tile t = tile_of(&p);
-    const bool prepared = is_small(&p) && !p.transa && (!p.vector || p.k == 1);
-    if (prepared && is_narrow(&p)) {
+    if (is_small(&p) && !p.transa && (!p.vector || p.k == 1)) {
         const int64_t floats = p.m * p.k + p.k * p.n + p.m * p.n;
         const int64_t most = floats < NEAR ? NEAR / floats : 1;
         for (int64_t i = 0; i < count; i += most) {
@@ -218,10 +228,7 @@ static void multiply_each(const duo_product *all, int64_t count, const float *co
         p.a = a[i];
         p.b = b[i];
         p.c = c[i];
-        if (prepared)
-            small_with(&p, &t, NULL);
-        else
-            multiply(&p);
+        multiply(&p);
     }
 }
 

@@ -147,9 +147,6 @@ NOINLINE void few_by_columns(const view *w)
     duo_scratch_give(memory);
 }
 
-/* Else compilers keep an address for each of the elements behind the pointer. */
-#define HIDE(pointer) __asm__("" : "+r"(pointer))
-
 /* Adds steps [l + skip, l + FULL) to the sums of FULL rows, which are transposed in registers. */
 INLINE void add_rows(const int columns, const view *w, const float *x, int64_t l, int64_t skip,
                      vec s[8])

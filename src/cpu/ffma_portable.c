@@ -9,10 +9,12 @@
 #include <arm_neon.h>
 #endif
 
-#define CLONE   duo_ffma_portable
-#define FULL    4
-#define HALF    4
-#define COLUMNS 6
+#define CLONE          duo_ffma_portable
+#define FULL           4
+#define HALF           4
+#define COLUMNS        6
+#define TALL           0
+#define FUSES_ELEMENTS 0
 
 typedef float number;
 enum {

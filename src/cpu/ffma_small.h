@@ -34,20 +34,17 @@ INLINE void small_with(const duo_product *p, tile *t, const number *packed)
     }
 }
 
-/* So few rows that tiles of one vector of rows are best in a batch: AVX-512's up to 16 + 8. */
-INLINE bool is_narrow(const duo_product *p) { return p->m <= FULL + (HALF == FULL ? 0 : HALF); }
-
-/* Narrow products of one shape. A and B are read where they are. */
+/* Small products of one shape. A and B are read where they are. */
 INLINE void small_of_many(const duo_product *p, many *of)
 {
     tile t = tile_of(p);
-    const int64_t width = even(p->n, 2 * COLUMNS);
     for (of->a_at = 0; of->a_at < p->m; of->a_at += t.rows) {
         t.rows = rows_of_tile(p->m - of->a_at);
+        const int64_t width = even(p->n, t.rows > FULL ? COLUMNS : 2 * COLUMNS);
         for (int64_t j = 0; j < p->n; j += width) {
             of->b_at = j * t.b_column;
             of->c_at = of->a_at + j * p->ldc;
-            kernels_of_many[smaller(p->n - j, width) - 1][vectors_of(t.rows)](&t, of);
+            kernels_of_many[vectors_of(t.rows)][smaller(p->n - j, width) - 1](&t, of);
         }
     }
 }
@@ -71,6 +68,36 @@ NOINLINE void tiny_transposed(const duo_product *p)
     number packed[ROWS * TINY_STEPS];
     small_packed(p, packed);
 }
+
+#if TALL
+/* With more rows, a tile's columns of A and B would leave the L1 cache. */
+INLINE bool is_tall(const duo_product *p)
+{
+    return !p->transa && p->packed == NULL && p->m > ROWS && p->m <= TALL_ROWS &&
+           p->n <= 8 * COLUMNS && p->k <= DUO_SEGMENT;
+}
+
+NOINLINE void tall(const duo_product *p)
+{
+    tile t = tile_of(p);
+    const bool four = p->m > 3 * FULL;
+    const int64_t width = even(p->n, four ? FOUR_WIDE : THREE_WIDE);
+    t.rows = (int)p->m;
+    t.a = p->a;
+    for (int64_t j = 0; j < p->n; j += width) {
+        t.b = p->b + j * t.b_column;
+        t.c = p->c + j * p->ldc;
+        tall_kernels[four][smaller(p->n - j, width) - 1](&t);
+    }
+}
+#else
+INLINE bool is_tall(const duo_product *p)
+{
+    (void)p;
+    return false;
+}
+INLINE void tall(const duo_product *p) { (void)p; }
+#endif
 
 NOINLINE void small(const duo_product *p)
 {

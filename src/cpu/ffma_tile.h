@@ -57,6 +57,15 @@ static __attribute__((noinline, cold)) void mend_many(const tile *t, const many 
     for (int64_t i = 0; i < of->count; i++) mend(of->c[i] + of->c_at, t->ldc, t->rows, columns);
 }
 
+/* Where the next step of k begins. Of B without packing every third column has a pointer: an
+ * address has only scales of 1 and 2. */
+typedef struct next_step {
+    const float *a, *third[(2 * COLUMNS + 2) / 3];
+    const number *packed_a, *packed_b;
+} next_step;
+
+enum { MOST_VECTORS = 4 }; /* of rows in a tile */
+
 #if HALF != FULL
 #define WIDTH HALF
 #include "cpu/ffma_micro.h"
@@ -115,31 +124,56 @@ EACH_COLUMNS(KERNELS)
 /* By columns - 1, by rows (vectors_of), by form. */
 static kernel *const kernels[COLUMNS][3][4] = {EACH_COLUMNS(NAMES)};
 
-/* The same for a tile of many products, without packing: up to HALF and FULL rows, and up to
- * 2 COLUMNS columns. A tile costs about as much as 6 steps of k, so few are better. */
+/* The same for a tile of many products, without packing. Of one vector of rows it has up to
+ * 2 COLUMNS columns: a tile costs about as much as 6 steps of k, so few are better. */
 typedef void kernel_of_many(const tile *, const many *);
 
-#define KERNEL_OF_MANY(height, width, columns)                                                     \
+#define KERNEL_OF_MANY(height, width, count, columns)                                              \
     static void many_##height##_##columns(const tile *t, const many *of)                           \
     {                                                                                              \
-        if (t->rows == width)                                                                      \
-            JOIN(micro_many, width)(columns, true, t, of);                                         \
+        if (t->rows == count * width)                                                              \
+            JOIN(micro_many, width)(count, columns, true, t, of);                                  \
         else                                                                                       \
-            JOIN(micro_many, width)(columns, false, t, of);                                        \
+            JOIN(micro_many, width)(count, columns, false, t, of);                                 \
     }
 #if HALF != FULL
-#define HALF_OF_MANY(columns) KERNEL_OF_MANY(half, HALF, columns)
-#define HALF_MANY(columns)    many_half_##columns
+#define HALF_OF_MANY(columns) KERNEL_OF_MANY(half, HALF, 1, columns)
+#define HALF_MANY(columns)    many_half_##columns,
 #else
 #define HALF_OF_MANY(columns)
-#define HALF_MANY(columns) NULL
+#define HALF_MANY(columns) NULL,
 #endif
-#define KERNELS_OF_MANY(columns) HALF_OF_MANY(columns) KERNEL_OF_MANY(one, FULL, columns)
-#define NAMES_OF_MANY(columns)   {HALF_MANY(columns), many_one_##columns},
-EACH_WIDE(KERNELS_OF_MANY)
+#define WIDE_OF_MANY(columns) HALF_OF_MANY(columns) KERNEL_OF_MANY(one, FULL, 1, columns)
+#define TWO_OF_MANY(columns)  KERNEL_OF_MANY(two, FULL, 2, columns)
+#define ONE_MANY(columns)     many_one_##columns,
+#define TWO_MANY(columns)     many_two_##columns,
+EACH_WIDE(WIDE_OF_MANY)
+EACH_COLUMNS(TWO_OF_MANY)
 
-/* By columns - 1, by rows (vectors_of). */
-static kernel_of_many *const kernels_of_many[2 * COLUMNS][2] = {EACH_WIDE(NAMES_OF_MANY)};
+/* By rows (vectors_of), by columns - 1. */
+static kernel_of_many *const kernels_of_many[3][2 * COLUMNS] = {
+    {EACH_WIDE(HALF_MANY)}, {EACH_WIDE(ONE_MANY)}, {EACH_COLUMNS(TWO_MANY)}};
+
+/* Kernels of tall tiles, of 3 or 4 vectors of rows, without packing. They load fewer numbers for
+ * each multiplication. */
+#if TALL
+enum { TALL_ROWS = MOST_VECTORS * FULL, THREE_WIDE = 8, FOUR_WIDE = 6 };
+#define EACH_OF_THREE(X) X(3, 1) X(3, 2) X(3, 3) X(3, 4) X(3, 5) X(3, 6) X(3, 7) X(3, 8)
+#define EACH_OF_FOUR(X)  X(4, 1) X(4, 2) X(4, 3) X(4, 4) X(4, 5) X(4, 6)
+#define TALL_KERNEL(count, columns)                                                                \
+    static void tall_##count##_##columns(const tile *t)                                            \
+    {                                                                                              \
+        if (t->rows == count * FULL)                                                               \
+            JOIN(micro_one, FULL)(count, columns, true, NONE_PACKED, t);                           \
+        else                                                                                       \
+            JOIN(micro_one, FULL)(count, columns, false, NONE_PACKED, t);                          \
+    }
+#define TALL_NAME(count, columns) tall_##count##_##columns,
+EACH_OF_THREE(TALL_KERNEL)
+EACH_OF_FOUR(TALL_KERNEL)
+static kernel *const tall_kernels[2][THREE_WIDE] = {{EACH_OF_THREE(TALL_NAME)},
+                                                    {EACH_OF_FOUR(TALL_NAME)}};
+#endif
 
 INLINE int vectors_of(int rows) { return rows > FULL ? 2 : rows > HALF || HALF == FULL ? 1 : 0; }
 
@@ -148,11 +182,8 @@ INLINE void run_kernel(const tile *t, int columns, packing form)
     kernels[columns - 1][vectors_of(t->rows)][form](t);
 }
 
-/* How many of the `left` rows the next tile has: 17 to 24 of AVX-512's go as 16 and 1 to 8. */
-INLINE int rows_of_tile(int64_t left)
-{
-    return (int)(left >= ROWS ? ROWS : left > FULL && left <= FULL + HALF ? FULL : left);
-}
+/* How many of the `left` rows the next tile has. */
+INLINE int rows_of_tile(int64_t left) { return (int)smaller(left, ROWS); }
 
 /* Columns of each tile but the last, of no more than `most`: as even as possible. */
 INLINE int64_t even(int64_t n, int64_t most)

@@ -4,10 +4,12 @@
 #include "cpu/avx2_store.h"
 #include "cpu/float64_x86.h"
 
-#define CLONE   duo_float64_avx2
-#define FULL    4
-#define HALF    2
-#define COLUMNS 6
+#define CLONE          duo_float64_avx2
+#define FULL           4
+#define HALF           2
+#define COLUMNS        6
+#define TALL           0
+#define FUSES_ELEMENTS 0
 
 typedef double number;
 enum {

@@ -3,10 +3,12 @@
 
 #include "cpu/float64_x86.h"
 
-#define CLONE   duo_float64_avx512
-#define FULL    8
-#define HALF    4
-#define COLUMNS 12
+#define CLONE          duo_float64_avx512
+#define FULL           8
+#define HALF           4
+#define COLUMNS        12
+#define TALL           1
+#define FUSES_ELEMENTS 0
 
 typedef double number;
 enum {
@@ -44,12 +46,13 @@ INLINE vec8 blend8(vec8 alpha, vec8 sum, vec8 c) { return plus8(times8(alpha, su
 
 typedef __mmask8 seen8;
 
-INLINE seen8 unseen8(void) { return 0; }
+/* Lanes without a NaN so far. */
+INLINE seen8 unseen8(void) { return 0xFF; }
 INLINE seen8 look8(seen8 nans, vec8 x, vec8 y)
 {
-    return (seen8)(nans | _mm512_cmp_pd_mask(x, y, _CMP_UNORD_Q));
+    return _mm512_mask_cmp_pd_mask(nans, x, y, _CMP_ORD_Q);
 }
-INLINE bool has_nan8(seen8 nans) { return nans != 0; }
+INLINE bool has_nan8(seen8 nans) { return nans != 0xFF; }
 
 typedef __mmask8 mask4;
 

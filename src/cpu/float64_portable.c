@@ -9,10 +9,12 @@
 #include <arm_neon.h>
 #endif
 
-#define CLONE   duo_float64_portable
-#define FULL    2
-#define HALF    2
-#define COLUMNS 6
+#define CLONE          duo_float64_portable
+#define FULL           2
+#define HALF           2
+#define COLUMNS        6
+#define TALL           0
+#define FUSES_ELEMENTS 0
 
 typedef double number;
 enum {

@@ -76,16 +76,14 @@ EMULATED __m512d emulated_fmadd_pd(__m512d a, __m512d b, __m512d c)
     for (int i = 0; i < 8; i++) a[i] = __builtin_fma(a[i], b[i], c[i]);
     return a;
 }
-EMULATED __mmask16 emulated_unordered_ps(__m512 a, __m512 b)
+EMULATED __mmask16 emulated_ordered_ps(unsigned m, __m512 a, __m512 b)
 {
-    unsigned m = 0;
-    for (int i = 0; i < 16; i++) m |= (unsigned)(a[i] != a[i] || b[i] != b[i]) << i;
+    for (int i = 0; i < 16; i++) m &= ~((unsigned)(a[i] != a[i] || b[i] != b[i]) << i);
     return (__mmask16)m;
 }
-EMULATED __mmask8 emulated_unordered_pd(__m512d a, __m512d b)
+EMULATED __mmask8 emulated_ordered_pd(unsigned m, __m512d a, __m512d b)
 {
-    unsigned m = 0;
-    for (int i = 0; i < 8; i++) m |= (unsigned)(a[i] != a[i] || b[i] != b[i]) << i;
+    for (int i = 0; i < 8; i++) m &= ~((unsigned)(a[i] != a[i] || b[i] != b[i]) << i);
     return (__mmask8)m;
 }
 /* They load or store the floats that the mask names. */
@@ -181,5 +179,5 @@ EMULATED __m512 emulated_shuffle_f32x4(__m512 a, __m512 b, int c)
 #define _mm512_unpackhi_pd(a, b) emulated_unpack_pd(a, b, 1)
 #define _mm512_shuffle_f32x4     emulated_shuffle_f32x4
 /* The only comparison. */
-#define _mm512_cmp_ps_mask(a, b, how) emulated_unordered_ps(a, b)
-#define _mm512_cmp_pd_mask(a, b, how) emulated_unordered_pd(a, b)
+#define _mm512_mask_cmp_ps_mask(m, a, b, how) emulated_ordered_ps(m, a, b)
+#define _mm512_mask_cmp_pd_mask(m, a, b, how) emulated_ordered_pd(m, a, b)
