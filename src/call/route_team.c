@@ -207,9 +207,19 @@ static void find_packed(duo_algorithm_id algorithm, duo_call *call, int threads)
     duo_place_packed(algorithm, call);
 }
 
-/* The team does the products. */
-static void run_all(duo_execution *e, const duo_algorithm *algorithm, duo_group *group,
-                    int64_t groups)
+/* One piece for one thread. */
+static int64_t cut_for_one(duo_group *group, int64_t groups)
+{
+    for (int64_t g = 0; g < groups; g++) {
+        group[g].first_piece = 0;
+        group[g].per_piece = group[g].batch.count;
+    }
+    return 1;
+}
+
+/* Pieces of products, or of short groups. Returns their number. */
+static int64_t cut_for_team(const duo_execution *e, const duo_algorithm *algorithm,
+                            duo_group *group, int64_t groups)
 {
     static const double kPiece = 1e-5; /* seconds; a thread gets products for at least this long */
     double shared = 0.0;               /* seconds of the short groups in the last piece */
@@ -222,7 +232,6 @@ static void run_all(duo_execution *e, const duo_algorithm *algorithm, duo_group 
             pieces++;
             shared = 0.0;
         }
-        group[g].call.threads = 1;
         group[g].first_piece = pieces;
         group[g].per_piece = (int64_t)fmin(ceil(kPiece / fmax(one, 1e-9)), count);
         if (is_short)
@@ -230,10 +239,20 @@ static void run_all(duo_execution *e, const duo_algorithm *algorithm, duo_group 
         else
             pieces += (group[g].batch.count + group[g].per_piece - 1) / group[g].per_piece;
     }
-    pieces += shared > 0.0;
+    return pieces + (shared > 0.0);
+}
+
+/* The team does the products. */
+static void run_all(duo_execution *e, const duo_algorithm *algorithm, duo_group *group,
+                    int64_t groups)
+{
+    const int threads = e->conditions.threads;
+    const int64_t pieces =
+        threads > 1 ? cut_for_team(e, algorithm, group, groups) : cut_for_one(group, groups);
     const team_job job = {
         .group = group, .groups = groups, .algorithm = algorithm, .math = e->conditions.math};
-    duo_team_run(do_products, (void *)(uintptr_t)&job, pieces, e->conditions.threads);
+    for (int64_t g = 0; g < groups; g++) group[g].call.threads = 1;
+    duo_team_run(do_products, (void *)(uintptr_t)&job, pieces, threads);
 }
 
 duo_outcome duo_run_team(duo_execution *e, duo_choice *choice)
