@@ -41,10 +41,10 @@
  *
  * Masks    A mask in a loop costs arithmetic. So loops are compiled twice, for whole vectors and
  *          for the last one (`whole`).
- * Paths    All give the same bits, as only the order of k matters. Small products read A and B
- *          where they are. Few steps keep columns of B in registers (`outer`). With few columns or
- *          few rows, the large operand is read once, in ascending order (`few`). All others are cut
- *          into blocks that fit the caches, and packed where that pays.
+ * Paths    All give the same bits, as only the order of k matters. Small and tall products read A
+ *          and B where they are. Few steps keep columns of B in registers (`outer`). With few
+ *          columns or few rows, the large operand is read once, in ascending order (`few`). All
+ *          others are cut into blocks that fit the caches, and packed where that pays.
  * NaN      NaNs are rare: vectors are only looked at, two by one comparison. If there is a NaN in a
  *          part of C that has just been written, that part is mended.
  */
@@ -106,6 +106,7 @@ INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 #include "cpu/ffma_pack.h"
 #include "cpu/ffma_small.h"
 #include "cpu/ffma_blocks.h"
+#include "cpu/ffma_tall.h"
 #include "cpu/ffma_outer.h"
 #include "cpu/ffma_few.h"
 #include "cpu/ffma_vectors.h"

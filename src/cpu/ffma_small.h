@@ -69,36 +69,6 @@ NOINLINE void tiny_transposed(const duo_product *p)
     small_packed(p, packed);
 }
 
-#if TALL
-/* With more rows, a tile's columns of A and B would leave the L1 cache. */
-INLINE bool is_tall(const duo_product *p)
-{
-    return !p->transa && p->packed == NULL && p->m > ROWS && p->m <= TALL_ROWS &&
-           p->n <= 8 * COLUMNS && p->k <= DUO_SEGMENT;
-}
-
-NOINLINE void tall(const duo_product *p)
-{
-    tile t = tile_of(p);
-    const bool four = p->m > 3 * FULL;
-    const int64_t width = even(p->n, four ? FOUR_WIDE : THREE_WIDE);
-    t.rows = (int)p->m;
-    t.a = p->a;
-    for (int64_t j = 0; j < p->n; j += width) {
-        t.b = p->b + j * t.b_column;
-        t.c = p->c + j * p->ldc;
-        tall_kernels[four][smaller(p->n - j, width) - 1](&t);
-    }
-}
-#else
-INLINE bool is_tall(const duo_product *p)
-{
-    (void)p;
-    return false;
-}
-INLINE void tall(const duo_product *p) { (void)p; }
-#endif
-
 NOINLINE void small(const duo_product *p)
 {
     tile t = tile_of(p);

@@ -154,27 +154,6 @@ EACH_COLUMNS(TWO_OF_MANY)
 static kernel_of_many *const kernels_of_many[3][2 * COLUMNS] = {
     {EACH_WIDE(HALF_MANY)}, {EACH_WIDE(ONE_MANY)}, {EACH_COLUMNS(TWO_MANY)}};
 
-/* Kernels of tall tiles, of 3 or 4 vectors of rows, without packing. They load fewer numbers for
- * each multiplication. */
-#if TALL
-enum { TALL_ROWS = MOST_VECTORS * FULL, THREE_WIDE = 8, FOUR_WIDE = 6 };
-#define EACH_OF_THREE(X) X(3, 1) X(3, 2) X(3, 3) X(3, 4) X(3, 5) X(3, 6) X(3, 7) X(3, 8)
-#define EACH_OF_FOUR(X)  X(4, 1) X(4, 2) X(4, 3) X(4, 4) X(4, 5) X(4, 6)
-#define TALL_KERNEL(count, columns)                                                                \
-    static void tall_##count##_##columns(const tile *t)                                            \
-    {                                                                                              \
-        if (t->rows == count * FULL)                                                               \
-            JOIN(micro_one, FULL)(count, columns, true, NONE_PACKED, t);                           \
-        else                                                                                       \
-            JOIN(micro_one, FULL)(count, columns, false, NONE_PACKED, t);                          \
-    }
-#define TALL_NAME(count, columns) tall_##count##_##columns,
-EACH_OF_THREE(TALL_KERNEL)
-EACH_OF_FOUR(TALL_KERNEL)
-static kernel *const tall_kernels[2][THREE_WIDE] = {{EACH_OF_THREE(TALL_NAME)},
-                                                    {EACH_OF_FOUR(TALL_NAME)}};
-#endif
-
 INLINE int vectors_of(int rows) { return rows > FULL ? 2 : rows > HALF || HALF == FULL ? 1 : 0; }
 
 INLINE void run_kernel(const tile *t, int columns, packing form)
