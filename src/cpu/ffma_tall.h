@@ -1,7 +1,7 @@
 /*
  * ffma_tall.h - products in tall tiles: of 3 or 4 vectors of rows, and the fewer columns. They load
- * fewer numbers for each multiplication. A and B are read where they are: an element of B is used by
- * all rows of a tile, whose A stays in the L1 cache.
+ * fewer numbers for each multiplication. A and B are read where they are: an element of B is used
+ * by all rows of a tile, whose A stays in the L1 cache.
  *
  * Included by ffma_body.h.
  */
