@@ -145,6 +145,22 @@ static inline float *duo_batch_address(const duo_batch *batch, const duo_call *c
     return (float *)((uintptr_t)batch->pointer[i][number] + (uintptr_t)batch->shift[i]);
 }
 
+/* Operand i of `count` products from the `first` on. A loop over the function above would ask for
+ * the list in each turn. */
+static inline void duo_batch_addresses(const duo_batch *batch, const duo_call *call, int i,
+                                       int64_t first, int64_t count, float *at[])
+{
+    float *const *const list = batch->pointer[i];
+    if (list == NULL) {
+        const int64_t stride = batch->stride[i];
+        float *const address = call->operand[i].address + first * stride;
+        for (int64_t p = 0; p < count; p++) at[p] = address + p * stride;
+    } else {
+        const uintptr_t shift = (uintptr_t)batch->shift[i];
+        for (int64_t p = 0; p < count; p++) at[p] = (float *)((uintptr_t)list[first + p] + shift);
+    }
+}
+
 /* Bits that are set in the operand's addresses or in the bytes between its columns: all columns of
  * all products are on 16 bytes if they are a multiple of 16. */
 static inline uintptr_t duo_batch_bits(const duo_batch *batch, const duo_call *call, int i)

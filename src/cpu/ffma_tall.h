@@ -1,7 +1,7 @@
 /*
- * ffma_tall.h - products in tall tiles: of 3 or 4 vectors of rows, and the fewer columns. They load
- * fewer numbers for each multiplication. A and B are read where they are: an element of B is used
- * by all rows of a tile, whose A stays in the L1 cache.
+ * ffma_tall.h - products in tall tiles: of 3 or 4 vectors of rows, and of fewer columns than other
+ * tiles. A tall tile loads fewer numbers for each multiplication. A and B are read where they are.
+ * The tile's rows of A stay in the L1 cache.
  *
  * Included by ffma_body.h.
  */
@@ -33,7 +33,7 @@ static bool is_tall(const duo_product *p)
            p->n <= 16 * COLUMNS && p->k <= DUO_SEGMENT && !packs_b(p);
 }
 
-/* Vectors of rows of the next tile, so that no tile has one: of 5 and more, 3 or 4. */
+/* Vectors of rows of the next tile. No tile has a single one: 5 are 3 and 2, 6 and 9 are threes. */
 static int next_vectors(int64_t left)
 {
     const int64_t vectors = (left + FULL - 1) / FULL;

@@ -34,21 +34,6 @@ duo_outcome duo_sgemm_cpu_ffma(const duo_call *call)
     return DUO_OK;
 }
 
-/* Operand i of `count` products from the `first` on. */
-static void find_addresses(const duo_call *call, int i, int64_t first, int64_t count, float *at[])
-{
-    const duo_batch *const batch = call->batch;
-    float *const *const list = batch->pointer[i];
-    if (list == NULL) {
-        const int64_t stride = batch->stride[i];
-        float *const address = call->operand[i].address + first * stride;
-        for (int64_t p = 0; p < count; p++) at[p] = address + p * stride;
-    } else {
-        const uintptr_t shift = (uintptr_t)batch->shift[i];
-        for (int64_t p = 0; p < count; p++) at[p] = (float *)((uintptr_t)list[first + p] + shift);
-    }
-}
-
 void duo_sgemm_cpu_ffma_products(const duo_call *call, int64_t first, int64_t count)
 {
     enum { AT_ONCE = 32 };
@@ -58,9 +43,9 @@ void duo_sgemm_cpu_ffma_products(const duo_call *call, int64_t first, int64_t co
     float *a[AT_ONCE], *b[AT_ONCE], *c[AT_ONCE];
     for (int64_t done = 0; done < count; done += AT_ONCE) {
         const int64_t here = count - done < AT_ONCE ? count - done : AT_ONCE;
-        find_addresses(call, DUO_A, first + done, here, a);
-        find_addresses(call, DUO_B, first + done, here, b);
-        find_addresses(call, DUO_C, first + done, here, c);
+        duo_batch_addresses(call->batch, call, DUO_A, first + done, here, a);
+        duo_batch_addresses(call->batch, call, DUO_B, first + done, here, b);
+        duo_batch_addresses(call->batch, call, DUO_C, first + done, here, c);
         clone->multiply_each(&p, here, (const float *const *)a, (const float *const *)b, c);
     }
 }
