@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/backend/backend.h"
 #include "gpu/batched/plan_groups.h"
 #include "support/data.h"
 #include "support/harness.h"
@@ -130,7 +131,8 @@ static duo_batched_device first_device(void)
     duo_device_info info = {.size = sizeof info};
     CHECK_STATUS(DUO_OK, duo_device_describe(0, &info));
     return (duo_batched_device){info.multiprocessors,
-                                10 * info.capability_major + info.capability_minor, 227 << 10};
+                                10 * info.capability_major + info.capability_minor, 227 << 10,
+                                duo_memory_rate(info.memory_clock_khz, info.memory_bus_bits)};
 }
 
 /* Of wgmma, which has two ways to copy, takes products in two ways, and may cut k in parts. */

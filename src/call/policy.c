@@ -43,6 +43,7 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
     const duo_device_facts facts = duo_device_look(res->device);
     conditions.capability = facts.capability;
     conditions.multiprocessors = facts.multiprocessors;
+    conditions.memory_rate = facts.memory_rate;
     conditions.device_memory_bytes = facts.room_bytes;
     for (int i = 0; i < DUO_OPERANDS; i++)
         conditions.device_memory_bytes += (double)res->workspace[i].bytes;

@@ -28,6 +28,7 @@ typedef struct duo_conditions {
     double device_memory_bytes; /* most that operands which are sent may take on the device */
     int capability;             /* of the device, 10 * major + minor; 0: not looked at yet */
     int multiprocessors;        /* of the device; 0: not looked at yet */
+    double memory_rate;         /* the same: bytes a second */
 
     /* The context's usable devices: a streamed product may use the first ones. */
     int devices;                    /* 0 counts as 1 */

@@ -61,7 +61,8 @@ static inline duo_batched_device duo_batched_device_of(const duo_conditions *con
 {
     return (duo_batched_device){.multiprocessors = (int)duo_multiprocessors(conditions),
                                 .capability = conditions->capability,
-                                .shared_bytes = 227 << 10};
+                                .shared_bytes = 227 << 10,
+                                .memory_rate = conditions->memory_rate};
 }
 
 /* The smallest cube takes no time but the launch. */

@@ -20,6 +20,7 @@ typedef struct duo_launch {
     int multiprocessors;
     int capability;      /* 10 * major + minor */
     int64_t cache_bytes; /* L2 */
+    double memory_rate;  /* bytes a second, by its clock and width; 0: unknown */
 
     /*
      * Workspace of an algorithm that has asked for some: 256-byte aligned, at most as large as it

@@ -46,8 +46,8 @@ static duo_status backend_describe(int device, duo_device_info *info)
                               .memory_free_bytes = sim.memory - sim_used_bytes(device, false),
                               .driver_version = 13000,
                               .clock_khz = 1000000,
-                              .memory_clock_khz = 1000000,
-                              .memory_bus_bits = 64};
+                              .memory_clock_khz = 2619000,
+                              .memory_bus_bits = 5120};
     return sim_leave(DUO_OK);
 }
 

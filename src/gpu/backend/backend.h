@@ -31,6 +31,12 @@ extern "C" {
 
 enum { DUO_MOST_DEVICES = 64 }; /* any others are ignored */
 
+/* A device's memory, bytes a second: it moves some twice a clock. */
+static inline double duo_memory_rate(int clock_khz, int bus_bits)
+{
+    return 2.0 * 1e3 * clock_khz * (bus_bits / 8.0);
+}
+
 typedef struct duo_queue duo_queue; /* an in-order queue of work on one device */
 
 /* A place in a queue's work that others may follow and wait for, on any thread. While it is set

@@ -122,6 +122,7 @@ struct duo_queue {
     size_t staging_bytes;
     bool recorded; /* filled for recordings: the memory of its launches has to stay */
     int multiprocessors, capability, cache_bytes;
+    double memory_rate;
     int counted; /* multiprocessors on which launches count (backend.h, share) */
 };
 

@@ -95,6 +95,7 @@ static duo_launch launch_on(const duo_queue *queue)
     how.multiprocessors = queue->counted;
     how.capability = queue->capability;
     how.cache_bytes = queue->cache_bytes;
+    how.memory_rate = queue->memory_rate;
     how.partials = (double *)queue->scratch;
     how.counters = (unsigned *)((char *)queue->scratch + kPartialsBytes);
     return how;

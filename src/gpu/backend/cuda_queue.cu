@@ -64,6 +64,9 @@ duo_status duo_cuda_open(int device, void *stream, duo_priority priority, duo_qu
     queue->capability = 10 * duo_cuda_attribute(device, cudaDevAttrComputeCapabilityMajor) +
                         duo_cuda_attribute(device, cudaDevAttrComputeCapabilityMinor);
     queue->cache_bytes = duo_cuda_attribute(device, cudaDevAttrL2CacheSize);
+    queue->memory_rate =
+        duo_memory_rate(duo_cuda_attribute(device, cudaDevAttrMemoryClockRate),
+                        duo_cuda_attribute(device, cudaDevAttrGlobalMemoryBusWidth));
     duo_status status = DUO_OK;
     if (stream == nullptr) {
         status = make_stream(priority, &queue->stream);

@@ -23,7 +23,7 @@ static struct {
     char why[200]; /* why it was lost */
     /* Asked for once; 0: not yet. */
     atomic_int capability, multiprocessors, clock_khz;
-    _Atomic double memory_bytes;
+    _Atomic double memory_bytes, memory_rate;
 } devices[DUO_MOST_DEVICES];
 
 const duo_backend *duo_backend_current(void)
@@ -46,6 +46,7 @@ void duo_backend_install(const duo_backend *backend)
         atomic_store(&devices[i].multiprocessors, 0);
         atomic_store(&devices[i].clock_khz, 0);
         atomic_store(&devices[i].memory_bytes, 0.0);
+        atomic_store(&devices[i].memory_rate, 0.0);
     }
     duo_unlock(DUO_LOCK_DEVICES);
     duo_memory_forget();
@@ -145,6 +146,8 @@ static void ask(int device)
     atomic_store(&devices[device].memory_bytes, (double)info.memory_bytes);
     atomic_store(&devices[device].multiprocessors, info.multiprocessors);
     atomic_store(&devices[device].clock_khz, info.clock_khz);
+    atomic_store(&devices[device].memory_rate,
+                 duo_memory_rate(info.memory_clock_khz, info.memory_bus_bits));
     atomic_store(&devices[device].capability, 10 * info.capability_major + info.capability_minor);
 }
 
@@ -174,6 +177,7 @@ duo_device_facts duo_device_look(int device)
         atomic_load_explicit(&devices[device].multiprocessors, memory_order_relaxed);
     facts.speed = (double)facts.multiprocessors *
                   atomic_load_explicit(&devices[device].clock_khz, memory_order_relaxed);
+    facts.memory_rate = atomic_load_explicit(&devices[device].memory_rate, memory_order_relaxed);
     facts.room_bytes = duo_memory_room_and_copies(device, memory_of(device));
     return facts;
 }

@@ -53,8 +53,9 @@ int duo_devices_losses(void); /* the number of marked ones; it never falls */
 typedef struct duo_device_facts {
     int capability; /* 10 * major + minor */
     int multiprocessors;
-    double speed;      /* multiprocessors times kHz: to compare devices by */
-    double room_bytes; /* that may be taken, if copies and packed operands make room */
+    double memory_rate; /* bytes a second, by its clock and width; 0: unknown */
+    double speed;       /* multiprocessors times kHz: to compare devices by */
+    double room_bytes;  /* that may be taken, if copies and packed operands make room */
 } duo_device_facts;
 
 /* All zeros, and infinite room, for a device that is not usable. */

@@ -21,6 +21,7 @@ typedef struct duo_batched_device {
     int multiprocessors;
     int capability;      /* 10 * major + minor */
     size_t shared_bytes; /* that a block may have */
+    double memory_rate;  /* bytes a second, by its clock and width; 0: unknown, as an H100's */
 } duo_batched_device;
 
 typedef enum duo_batched_kernel {
@@ -105,9 +106,14 @@ static inline duo_batched_cut duo_batched_cut_of(int64_t m, int64_t n, int64_t k
     return (duo_batched_cut){turned, tiles, (all + slabs - 1) / slabs, slabs};
 }
 
-/* The fixed part, the work of one multiprocessor and the traffic, together. */
-static inline double duo_batched_sum(double fixed, double work, double traffic)
+/* The fixed part, the work of one multiprocessor and the traffic, together: microseconds. Traffic
+ * is what it takes on an H100. */
+static inline double duo_batched_sum(const duo_batched_device *device, double fixed, double work,
+                                     double h100_traffic)
 {
+    const double h100_rate = 3.35e12;
+    const double rate = device->memory_rate > 0.0 ? device->memory_rate : h100_rate;
+    const double traffic = h100_traffic * h100_rate / rate;
     return fixed + fmax(work, traffic) + 0.25 * fmin(work, traffic);
 }
 
@@ -140,7 +146,7 @@ static inline double duo_batched_tile_cost(int tile, const duo_batched_size *s,
         duo_batched_parts(s->m, of[tile].rows) * duo_batched_parts(s->n, of[tile].columns);
     const double narrow = 1.0 + of[tile].narrow * (!s->wide_a + !s->wide_b);
     return duo_batched_sum(
-        of[tile].first + of[tile].step * k,
+        device, of[tile].first + of[tile].step * k,
         share * (tiles * of[tile].tile + parts * k * of[tile].part_step * narrow),
         of[tile].megabyte * s->megabytes * (1.0 + of[tile].odd * s->odd) +
             duo_batched_parts_of_c(s, of[tile].column, of[tile].gaps, of[tile].odd_c));
@@ -157,7 +163,7 @@ static inline double duo_batched_outer_cost(int columns, const duo_batched_size 
         const double row = s->m < 32 ? (double)s->m : 32.0; /* neighbours that a warp stores */
         const double threads = (double)s->m * duo_batched_parts(s->n, columns) * share * 1e-3;
         const double elements = (double)s->m * (double)s->n * share * 1e-3;
-        return duo_batched_sum(1.31 + 0.131 * steps,
+        return duo_batched_sum(device, 1.31 + 0.131 * steps,
                                threads * (0.00646 + 0.152 * steps) +
                                    elements * (0.062 + 0.0368 * (double)s->k) * (1.0 + 4.73 / row),
                                0.333 * s->megabytes +
@@ -165,7 +171,7 @@ static inline double duo_batched_outer_cost(int columns, const duo_batched_size 
     }
     const double down = duo_batched_parts(s->m, DUO_BATCHED_OUTER_EDGE) * share;
     return duo_batched_sum(
-        1.51 + 0.164 * steps,
+        device, 1.51 + 0.164 * steps,
         down * duo_batched_parts(s->n, DUO_BATCHED_OUTER_EDGE) * (0.0194 + 0.00463 * steps) +
             down * (double)s->n * (0.00337 + 0.000334 * steps) * (s->reads_c ? 1.73 : 1.0),
         0.346 * s->megabytes + duo_batched_parts_of_c(s, 19.6, 0.24, 0.0));
@@ -180,10 +186,11 @@ static inline double duo_batched_vector_cost(int lanes, const duo_batched_size *
     const double groups = duo_batched_parts(s->k, DUO_CHAINS);
     const bool apart = (s->n <= s->m ? s->along_k_a : s->along_k_b) && s->k > FEW;
     if (lanes == 1)
-        return duo_batched_sum(0.344 + 0.195 * groups,
+        return duo_batched_sum(device, 0.344 + 0.195 * groups,
                                elements * 1.33 * groups * (apart ? 1.37 : 1.0),
                                0.317 * s->megabytes);
-    return duo_batched_sum(0.961, elements * 8.0 * (0.768 + 0.0464 * groups), 0.354 * s->megabytes);
+    return duo_batched_sum(device, 0.961, elements * 8.0 * (0.768 + 0.0464 * groups),
+                           0.354 * s->megabytes);
 }
 
 /* Tiles by warps on tensor cores: of 32 x 32, or of 8 x 32 and 32 x 8. */
@@ -211,7 +218,7 @@ static inline double duo_batched_warps_cost(int number, const duo_batched_size *
                          (double)s->count / device->multiprocessors;
     const double rounds = duo_batched_parts(s->k, (int64_t)32 * of[number].warps);
     return duo_batched_sum(
-        of[number].first + of[number].step * rounds,
+        device, of[number].first + of[number].step * rounds,
         tiles * (of[number].tile * (1.0 + (s->reads_c ? of[number].reads_c : 0.0)) +
                  of[number].slab * rounds * of[number].warps * (1.0 + 0.25 * shifted)),
         of[number].megabyte * s->megabytes * (1.0 + 0.1 * shifted));
@@ -247,7 +254,7 @@ static inline double duo_batched_wgmma_cost(duo_batched_kernel kernel, const duo
          (last > 0 ? of[number].least + (1.0 - of[number].least) / 4.0 * duo_batched_parts(last, 32)
                    : 0.0)) /
         tiles;
-    return duo_batched_sum(of[number].first + of[number].step * slabs + adding,
+    return duo_batched_sum(device, of[number].first + of[number].step * slabs + adding,
                            (s->beside ? share : ceil(share)) * work *
                                (of[number].tile * (1.0 + (s->reads_c ? of[number].reads_c : 0.0)) +
                                 of[number].slab * slabs * (1.0 + of[number].chunks * chunks)),

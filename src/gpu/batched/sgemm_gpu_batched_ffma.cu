@@ -187,7 +187,7 @@ static cudaError_t launch(const duo_call *call, const duo_batch *batch, const du
 {
     const duo_batched_size size = duo_batched_size_of(call, batch);
     const duo_batched_device device = {how->multiprocessors, how->capability,
-                                       shared_of_block(how->capability)};
+                                       shared_of_block(how->capability), how->memory_rate};
     double microseconds;
     return launches[duo_batched_least(&size, &device, DUO_BATCHED_TILE_8, DUO_BATCHED_TENSOR,
                                       &microseconds)](call, batch, how);

@@ -46,7 +46,7 @@ static inline duo_batched_device device_of(const duo_launch *how)
         capability = min(capability, DUO_BATCHED_WARPS_CAPABILITY - 1);
     if (__atomic_load_n(&no_wgmma_tiles, __ATOMIC_RELAXED))
         capability = min(capability, DUO_BATCHED_WGMMA_CAPABILITY - 1);
-    return {how->multiprocessors, capability, shared_of_block(how->capability)};
+    return {how->multiprocessors, capability, shared_of_block(how->capability), how->memory_rate};
 }
 
 /* ---- Tiles ---- */
