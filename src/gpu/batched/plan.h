@@ -81,8 +81,8 @@ static inline bool duo_batched_turned(int64_t m, int64_t n, int down)
 }
 
 /*
- * How tiles of down x 128 cut a batch. Few tiles would leave multiprocessors idle: then k is cut in
- * parts, and a kernel behind adds their sums.
+ * How tiles of down x 128 cut a batch. Few tiles would leave multiprocessors idle, at once or in
+ * the last round: then k is cut in parts, and a kernel behind adds their sums.
  */
 typedef struct duo_batched_cut {
     bool turned;
@@ -90,20 +90,31 @@ typedef struct duo_batched_cut {
     int64_t parts, slabs; /* of k; slabs of 32 k of a part, the last one perhaps fewer */
 } duo_batched_cut;
 
+enum { DUO_BATCHED_ROUNDS = 4 }; /* most of the tiles of parts */
+
+/* Parts that fill whole rounds, with the fewest slabs one after the other. */
 static inline duo_batched_cut duo_batched_cut_of(int64_t m, int64_t n, int64_t k, int64_t count,
                                                  int down, const duo_batched_device *device)
 {
-    enum { LEAST = 4 }; /* slabs of a part */
+    enum { LEAST = 4, TILE = 4 }; /* slabs of a part; of the time of a tile without any */
     const bool turned = duo_batched_turned(m, n, down);
     const double tiles = duo_batched_parts(turned ? n : m, down) *
                          duo_batched_parts(turned ? m : n, 128) * (double)count;
-    const int64_t all = (k + 31) / 32;
-    int64_t parts = all / LEAST;
-    if ((double)parts * tiles > device->multiprocessors)
-        parts = (int64_t)(device->multiprocessors / tiles);
-    if (parts < 2) return (duo_batched_cut){turned, tiles, 1, all};
-    const int64_t slabs = (all + parts - 1) / parts;
-    return (duo_batched_cut){turned, tiles, (all + slabs - 1) / slabs, slabs};
+    const double round = device->multiprocessors;
+    const int64_t all = (k + 31) / 32, most = all / LEAST;
+    duo_batched_cut best = {turned, tiles, 1, all};
+    double least = ceil(tiles / round) * (double)(all + TILE);
+    for (int rounds = 1; rounds <= DUO_BATCHED_ROUNDS; rounds++) {
+        const int64_t fill = (int64_t)(rounds * round / tiles), parts = fill < most ? fill : most;
+        if (parts < 2) continue;
+        const int64_t slabs = (all + parts - 1) / parts, whole = (all + slabs - 1) / slabs;
+        const double all_rounds = ceil(tiles * (double)whole / round) * (double)(slabs + TILE);
+        if (!(all_rounds < least)) continue;
+        least = all_rounds;
+        best.parts = whole;
+        best.slabs = slabs;
+    }
+    return best;
 }
 
 /* The fixed part, the work of one multiprocessor and the traffic, together: microseconds. Traffic

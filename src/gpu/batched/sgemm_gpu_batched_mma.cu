@@ -154,7 +154,7 @@ static size_t workspace(const duo_call *call, const duo_batch *batch, const duo_
 {
     const double least = duo_batched_parts(call->m, 128) * duo_batched_parts(call->n, 128) *
                          (double)batch->count; /* tiles */
-    if (2.0 * least > how->multiprocessors) return 0;
+    if (2.0 * least > DUO_BATCHED_ROUNDS * (double)how->multiprocessors) return 0;
     const duo_batched_kernel kernel = kernel_of(call, batch, how);
     if (kernel < DUO_BATCHED_WGMMA_32 || kernel == DUO_BATCHED_KERNELS) return 0;
     const k_parts k(call, batch, duo_batched_wgmma_rows(kernel), how);

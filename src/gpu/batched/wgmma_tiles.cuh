@@ -308,18 +308,30 @@ static __global__ void __launch_bounds__(kSumThreads)
     sgemm_add_parts(const __grid_constant__ k_sums of)
 {
     constexpr int kWarps = kSumThreads / 32, kElements = kSumThreads / Shares;
+    constexpr int kAtOnce = Shares == 1 ? 4 : 8; /* parts on their way */
     static_assert(Shares == 1 || Shares == kWarps, "none waits for another, or all");
     __shared__ float of_share[Shares][kElements];
     const int place = threadIdx.x % kElements, share = threadIdx.x / kElements;
     const int64_t element = (int64_t)blockIdx.x * kElements + place;
+    const int parts = element < of.floats ? of.parts : 0;
+    const float *at = of.sums + (share * of.floats + element);
     sgemm_problem p = of.p;
+    p.k = 0; /* only C is needed */
+    const int64_t of_product = p.m * p.n, product = element / of_product;
+    const int64_t within = element - product * of_product, column = within / p.m;
+    const int64_t in_c = within - column * p.m + column * p.ldc;
     let_next_kernel_start();
     wait_for_kernels_ahead();
     float sum = 0.0f;
-    if (element < of.floats)
-#pragma unroll 4
-        for (int part = share; part < of.parts; part += Shares)
-            sum += of.sums[part * of.floats + element];
+#pragma unroll 1
+    for (int first = share; first < parts; first += kAtOnce * Shares) {
+        float part[kAtOnce];
+#pragma unroll
+        for (int x = 0; x < kAtOnce; x++, at += Shares * of.floats)
+            part[x] = first + x * Shares < parts ? *at : 0.0f;
+#pragma unroll
+        for (int x = 0; x < kAtOnce; x++) sum += part[x];
+    }
     if constexpr (Shares > 1) {
         of_share[share][place] = sum;
         __syncthreads();
@@ -328,18 +340,17 @@ static __global__ void __launch_bounds__(kSumThreads)
         for (int s = 1; s < Shares; s++) sum += of_share[s][place];
     }
     if (element >= of.floats) return;
-    const int64_t of_product = p.m * p.n, within = element % of_product;
-    p.k = 0; /* only C is needed */
-    of.places.find(p, element / of_product);
-    float *const c = p.c + within % p.m + within / p.m * p.ldc;
+    of.places.find(p, product);
+    float *const c = p.c + in_c;
     *c = blend(p.alpha, sum, p.beta, p.beta == 0.0f ? 0.0f : *c);
 }
 
-/* Few parts, one after the other; or many. */
+/* An element's parts are shared out if there are many, and few elements. */
 static inline cudaError_t queue_add_parts(const k_sums &of, const duo_launch *how)
 {
-    constexpr int kShares = kSumThreads / 32, kFew = 2 * kShares;
-    const int shares = of.parts <= kFew ? 1 : kShares;
+    constexpr int kShares = kSumThreads / 32, kFew = 4, kResident = 8;   /* parts; blocks */
+    const int64_t room = (int64_t)how->multiprocessors * kResident * 32; /* elements */
+    const int shares = of.parts <= kFew || of.floats > room ? 1 : kShares;
     const int64_t elements = kSumThreads / shares;
     return queue_kernel_behind(shares == 1 ? sgemm_add_parts<1> : sgemm_add_parts<kShares>,
                                (unsigned)((of.floats + elements - 1) / elements), kSumThreads, 0,
