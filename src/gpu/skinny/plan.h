@@ -64,8 +64,8 @@ typedef struct duo_skinny_tile {
     X(12, 4, 4, 1, 1, 32, 2, 1) /* 32 x 48 */                                                      \
     X(6, 4, 8, 1, 1, 32, 2, 2)  /* 16 x 48 */                                                      \
     X(6, 2, 8, 1, 1, 32, 3, 3)  /* 8 x 48 */                                                       \
-    X(1, 8, 1, 8, 1, 64, 3, 3)  /* 32 x 1 */                                                       \
-    X(1, 4, 1, 8, 1, 64, 4, 3)  /* 16 x 1 */                                                       \
+    X(1, 8, 1, 8, 1, 64, 3, 2)  /* 32 x 1 */                                                       \
+    X(1, 4, 1, 8, 1, 64, 4, 2)  /* 16 x 1 */                                                       \
     X(1, 1, 1, 8, 1, 64, 8, 3)  /* 4 x 1 */                                                        \
     X(4, 1, 1, 8, 1, 64, 3, 3)  /* 4 x 4 */
 
@@ -78,7 +78,9 @@ enum {
     DUO_SKINNY_WARPS = 8,           /* the most of a block */
     DUO_SKINNY_WIDEST = 48,         /* columns, unless C is small: */
     DUO_SKINNY_EDGE = 320,          /* as small as a square of this edge */
-    DUO_SKINNY_ROUNDS = 2,          /* most rounds of the blocks of several ranges */
+    DUO_SKINNY_ROUNDS = 2,          /* most rounds of the blocks of several ranges; */
+    DUO_SKINNY_DIRECT_ROUNDS = 4,   /* of tiles of one column */
+    DUO_SKINNY_DIRECT_BYTES = 1024, /* of shared memory, of a team that has no ring */
     DUO_SKINNY_WORKSPACE = 16 << 20 /* bytes for slots */
 };
 
@@ -90,6 +92,17 @@ DUO_SKINNY_INLINE int duo_skinny_rows(const duo_skinny_tile *t)
 DUO_SKINNY_INLINE int duo_skinny_columns(const duo_skinny_tile *t)
 {
     return t->thread_columns * t->lanes_n;
+}
+
+/* One column of a vector product: lanes read X where it lies (skinny/column.cuh). How many steps of
+ * all chains do they read at once? */
+DUO_SKINNY_INLINE bool duo_skinny_direct(const duo_skinny_tile *t)
+{
+    return t->chains > 1 && duo_skinny_columns(t) == 1;
+}
+DUO_SKINNY_INLINE int duo_skinny_steps_at_once(const duo_skinny_tile *t, bool along_k)
+{
+    return t->thread_rows > 1 ? 16 / t->thread_rows : along_k ? 8 : 4;
 }
 
 /* Columns of Y that its copies count, some of them outside: threads share out a power of two. */
@@ -135,12 +148,14 @@ static const double duo_skinny_fma = 2.2;         /* clocks of 4 warps for one: 
 static const double duo_skinny_copy = 2.8;        /* clocks of 4 warps to start copies */
 static const double duo_skinny_wait = 6.2;        /* clocks that a lone warp waits in a step, and */
 static const double duo_skinny_copy_alone = 27.0; /* to start copies */
-static const double duo_skinny_block = 5760.0;    /* clocks to begin, and to store C */
-static const double duo_skinny_both = 0.53;       /* of reading or multiplying, if both as long */
-static const double duo_skinny_turn = 480.0;      /* to fill the rings again, and add sums */
-static const double duo_skinny_ranges = 1450.0;   /* to take a ticket, and add slots; and */
-static const double duo_skinny_added = 1.7;       /* bytes of slots that a warp adds per clock */
-static const double duo_skinny_launch = 9200.0;   /* of a second kernel */
+static const double duo_skinny_load = 1.2; /* clocks of 4 warps to read without a copy, and */
+static const double duo_skinny_load_alone = 1500.0; /* until it is there */
+static const double duo_skinny_block = 5760.0;      /* clocks to begin, and to store C */
+static const double duo_skinny_both = 0.53;         /* of reading or multiplying, if both as long */
+static const double duo_skinny_turn = 480.0;        /* to fill the rings again, and add sums */
+static const double duo_skinny_ranges = 1450.0;     /* to take a ticket, and add slots; and */
+static const double duo_skinny_added = 1.7;         /* bytes of slots that a warp adds per clock */
+static const double duo_skinny_launch = 9200.0;     /* of a second kernel */
 
 /* Floats of a tile's slots that its last block adds. More are added by a second kernel. */
 static const int64_t duo_skinny_most_added = 16384;
@@ -158,7 +173,8 @@ DUO_SKINNY_INLINE int duo_skinny_team_bytes(const duo_skinny_tile *t, bool along
     const int of_x = along_k ? rows * (t->slab + (t->chains > 1 ? 8 : 4))
                              : t->slab * (rows + (t->chains > 1 ? 4 : 0));
     const int of_y = t->slab * (columns % 4 == 0 ? columns + 4 : columns);
-    const int ring = 4 * t->slabs * (of_x + of_y), sums = (4 * columns * (rows + 1) + 15) / 16 * 16;
+    const int ring = duo_skinny_direct(t) ? DUO_SKINNY_DIRECT_BYTES : 4 * t->slabs * (of_x + of_y);
+    const int sums = (4 * columns * (rows + 1) + 15) / 16 * 16;
     return ring > sums ? ring : sums;
 }
 static inline int duo_skinny_shared_bytes(const duo_skinny_tile *t, int teams, bool along_k)
@@ -175,6 +191,15 @@ static inline int duo_skinny_resident(const duo_skinny_tile *t, int teams, bool 
         device->shared_bytes / (duo_skinny_shared_bytes(t, teams, along_k) + 1024);
     const int by_registers = t->warps_8 * DUO_SKINNY_WARPS / (t->warps * teams);
     return by_memory < by_registers ? by_memory : by_registers;
+}
+
+/* How many times as long memory takes for the runs of neighbours that a warp reads at once without
+ * copies (H200). */
+static inline double duo_skinny_short_runs(const duo_skinny_tile *t, const duo_skinny_size *size)
+{
+    if (!duo_skinny_direct(t)) return 1.0;
+    if (size->x_along_k) return 1.0 + 5.0 / (duo_skinny_steps_at_once(t, true) * t->chains);
+    return 1.0 + 5.0 / duo_skinny_rows(t);
 }
 
 static inline double duo_skinny_clocks(const duo_skinny_plan *plan, const duo_skinny_size *size,
@@ -198,7 +223,8 @@ static inline double duo_skinny_clocks(const duo_skinny_plan *plan, const duo_sk
         (size->x_along_k ? rows / t->slab : 1.0) + (size->y_along_k ? columns / t->slab : 1.0);
     const double floats = rows + columns + duo_skinny_sector * runs;
     const double from_l2 = each * range * 4.0 * floats / duo_skinny_l2_bytes;
-    const double from_memory = 4.0 * (double)size->k * (double)(size->rows + size->columns) /
+    const double from_memory = 4.0 * (double)size->k * (double)(size->rows + size->columns) *
+                               duo_skinny_short_runs(t, size) /
                                (duo_skinny_read_bytes * multiprocessors);
     const double read = from_l2 > from_memory ? from_l2 : from_memory;
 
@@ -207,8 +233,12 @@ static inline double duo_skinny_clocks(const duo_skinny_plan *plan, const duo_sk
     const double fmas = t->thread_rows * t->thread_columns;
     const double copies = (rows_of / (size->wide_x ? 4.0 : 1.0) + duo_skinny_columns_copied(t)) *
                           t->chains / (32 * t->warps);
-    const double busy = duo_whole(warps / 4.0) * (fmas * duo_skinny_fma + copies * duo_skinny_copy);
-    const double waited = fmas + duo_skinny_wait + copies * duo_skinny_copy_alone;
+    const bool direct = duo_skinny_direct(t);
+    const double started = direct ? fmas * duo_skinny_load : copies * duo_skinny_copy;
+    const double busy = duo_whole(warps / 4.0) * (fmas * duo_skinny_fma + started);
+    const double waited =
+        direct ? duo_skinny_load_alone / (2.0 * duo_skinny_steps_at_once(t, size->x_along_k))
+               : fmas + duo_skinny_wait + copies * duo_skinny_copy_alone;
     const double multiply = rounds * turns * steps / t->chains * (busy > waited ? busy : waited);
     double add = 0.0;
     if (plan->ranges > 1) {
@@ -277,7 +307,7 @@ static inline void duo_skinny_share(duo_skinny_plan *plan, const duo_skinny_size
     plan->teams = most < most_teams ? (int)most : most_teams;
     plan->range = plan->segments;
     plan->ranges = plan->slots = 1;
-    if (wanted == 1) return;
+    if (wanted == 1 || plan->segments <= 1) return;
     const int64_t turns = duo_skinny_parts(plan->segments, plan->teams);
     plan->range = duo_skinny_parts(turns, wanted) * plan->teams;
     plan->ranges = duo_skinny_parts(plan->segments, plan->range);
@@ -303,13 +333,14 @@ static inline duo_skinny_plan duo_skinny_plan_of(const duo_skinny_size *size,
         int most = DUO_SKINNY_WARPS / t->warps; /* teams */
         while (most > 1 && size->ordered && most >= 2 * duo_skinny_parts(size->k, DUO_SEGMENT))
             most /= 2;
+        const int rounds = duo_skinny_direct(t) ? DUO_SKINNY_DIRECT_ROUNDS : DUO_SKINNY_ROUNDS;
         for (int tried = 0; tried < 2 && most > 0 && least < best.clocks; most /= 2) {
             const int resident = duo_skinny_resident(t, most, size->x_along_k, device);
             if (resident == 0) continue;
             const double fill = (double)(resident * device->multiprocessors) / (double)tiles;
             int64_t before = 0;
-            for (int round = 0; round <= DUO_SKINNY_ROUNDS; round++) {
-                /* One range, or as many as fill the device once, twice. */
+            for (int round = 0; round <= rounds; round++) {
+                /* One range, or as many as fill the device once, twice, .... */
                 const int64_t wanted = round == 0 ? 1 : (int64_t)(fill * round);
                 if (round > 0 && best.clocks <= least + duo_skinny_ranges) break;
                 if (wanted <= before) continue;

@@ -8,64 +8,11 @@
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
 #include "gpu/sgemm.cuh"
+#include "gpu/skinny/column.cuh"
 #include "gpu/skinny/plan.h"
-#include "gpu/skinny/tile.cuh"
+#include "gpu/skinny/problem.cuh"
 
-/* ---- The problem, and the parts of a block and a thread ---- */
-
-struct skinny_problem {
-    const float *x, *y;
-    float *c;
-    int64_t rows, columns, k, ldx, ldy;
-    bool y_along_k;                /* neighbours in memory are neighbours in k */
-    bool wide_x;                   /* 16-byte copies of X are aligned */
-    int64_t row_step, column_step; /* of C */
-    int row_tiles, column_tiles, ranges;
-    int segment;             /* steps of k */
-    int64_t segments, range; /* of k; of a block's range: a multiple of its teams, if k is cut */
-    bool ordered;            /* sums of segments are added one after the other */
-    float *slots;            /* with several ranges: `slots_of_tile` for each tile */
-    int slots_of_tile;
-    unsigned *tickets; /* for the tiles. NULL: a second kernel adds the slots */
-    float alpha, beta;
-};
-
-/* Where a block works: a tile of C, or of its transpose, and a range of k. */
-struct skinny_block {
-    int64_t first_row, first_column, rows_left, columns_left;
-    int tile, range;
-
-    template <class Tile>
-    static __device__ __forceinline__ skinny_block of(const skinny_problem &p)
-    {
-        skinny_block b;
-        const int tiles = p.row_tiles * p.column_tiles;
-        b.tile = blockIdx.x % tiles;
-        b.range = blockIdx.x / tiles;
-        b.first_row = (int64_t)(b.tile / p.column_tiles) * Tile::kRows;
-        b.first_column = (int64_t)(b.tile % p.column_tiles) * Tile::kColumns;
-        b.rows_left = p.rows - b.first_row;
-        b.columns_left = p.columns - b.first_column;
-        return b;
-    }
-};
-
-/* A thread's place in its block, by teams, warps and lanes (skinny/tile.cuh). */
-template <class Tile>
-struct skinny_place {
-    int team, thread, warp, chain, lane_n, lane_m;
-
-    __device__ __forceinline__ skinny_place()
-    {
-        team = threadIdx.x / Tile::kThreads;
-        thread = threadIdx.x % Tile::kThreads;
-        warp = thread / 32;
-        chain = thread % Tile::kChains;
-        const int lane = thread % 32 / Tile::kChains;
-        lane_n = column_lane<Tile::kLanesN>(lane);
-        lane_m = row_lane<Tile::kLanesN>(lane);
-    }
-};
+/* ---- Parts of a tile ---- */
 
 /* An element of a tile. Neighbours in C have neighbouring numbers. */
 struct skinny_element {
@@ -95,12 +42,13 @@ static __device__ __forceinline__ void wait_for_team(int team)
 template <class Tile>
 using skinny_sums = float[Tile::kThreadRows][Tile::kThreadColumns];
 
-/* The thread's sums over a segment. */
+/* A team's sums over a segment, by slabs; they go to its part of shared memory. */
 template <class Tile>
 static __device__ __forceinline__ void
-sum_segment(skinny_sums<Tile> &sum, const skinny_problem &p, const skinny_block &block,
-            const skinny_place<Tile> &me, slabs<Tile> &ring, int64_t segment)
+sum_by_slabs(const skinny_problem &p, const skinny_block &block, const skinny_place<Tile> &me,
+             slabs<Tile> &ring, int64_t segment)
 {
+    skinny_sums<Tile> sum = {};
     constexpr bool kAlongK = Tile::kAlongK;
     constexpr int kSlab = Tile::kSlab, kSlabs = Tile::kSlabs;
     constexpr int kThreadColumns = Tile::kThreadColumns;
@@ -190,6 +138,27 @@ sum_segment(skinny_sums<Tile> &sum, const skinny_problem &p, const skinny_block 
 #pragma unroll
             for (int j = 0; j < kThreadColumns; j++)
                 sum[r][j] += __shfl_xor_sync(0xffffffffu, sum[r][j], distance);
+    if (me.chain == 0)
+#pragma unroll
+        for (int r = 0; r < Tile::kThreadRows; r++)
+#pragma unroll
+            for (int j = 0; j < Tile::kThreadColumns; j++)
+                ring.sums[me.lane_n * Tile::kThreadColumns + j]
+                         [row_of<Tile>(me.warp, me.lane_m, r)] = sum[r][j];
+}
+
+/* The same by whatever way the tile has. */
+template <class Tile>
+static __device__ __forceinline__ void
+sum_segment(const skinny_problem &p, const skinny_block &block, const skinny_place<Tile> &me,
+            slabs<Tile> &memory, int64_t segment)
+{
+    if constexpr (!Tile::kDirect)
+        sum_by_slabs<Tile>(p, block, me, memory, segment);
+    else if constexpr (Tile::kAlongK)
+        sum_column<Tile, column_along_k<Tile>>(p, block, me, memory.sums[0], segment);
+    else
+        sum_column<Tile, column_along_rows<Tile>>(p, block, me, memory.sums[0], segment);
 }
 
 /* The block's part of C begins its way to the L2 cache. */
@@ -284,17 +253,9 @@ static __global__ void __launch_bounds__(32 * DUO_SKINNY_WARPS, Tile::kWarps8)
     float *const slots = p.slots + (int64_t)block.tile * p.slots_of_tile * kElements;
 #pragma unroll 1
     for (int64_t turn = first;; turn += teams) { /* a team's segment of each turn */
-        skinny_sums<Tile> sum = {};
-        sum_segment<Tile>(sum, p, block, me, rings[me.team], turn + me.team);
+        sum_segment<Tile>(p, block, me, rings[me.team], turn + me.team);
         const bool last = turn + teams >= end;
         if (last) let_next_kernel_start();
-        if (me.chain == 0)
-#pragma unroll
-            for (int r = 0; r < Tile::kThreadRows; r++)
-#pragma unroll
-                for (int j = 0; j < Tile::kThreadColumns; j++)
-                    rings[me.team].sums[me.lane_n * Tile::kThreadColumns + j]
-                                       [row_of<Tile>(me.warp, me.lane_m, r)] = sum[r][j];
         __syncthreads();
         const int summed = last ? (int)(end - turn) : teams; /* 0 without any k */
 #pragma unroll 1

@@ -8,7 +8,8 @@
  * Threads   up to 256 per block. A block owns a tile of C and a range of k. It has up to 8 teams of
  *           warps; each takes another segment, and slabs of its X and Y through a ring of its own
  *           in shared memory (cp.async; plain loads before compute capability 8.0). In a vector
- *           product 8 lanes have the chains of an element.
+ *           product 8 lanes have the chains of an element; with one column, lanes read X where it
+ *           lies (skinny/column.cuh)
  * Order     product_order.h: a block adds its teams' sums in order; the sums of ranges are added in
  *           order by the last block of a tile, or by a second kernel. Unless DUO_MATH_IEEE asks for
  *           it, segments are as short as the plan likes: the same bits on every run with the same

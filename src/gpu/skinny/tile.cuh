@@ -28,7 +28,9 @@ struct skinny_tile {
     static constexpr int kRows = Warps * kWarpRows;
     static constexpr int kWarps = Warps, kThreads = 32 * Warps;
     static constexpr int kSlab = Slab, kSlabs = Slabs, kWarps8 = Warps8;
-    static constexpr bool kAlongK = AlongK;  /* of X */
+    static constexpr bool kAlongK = AlongK;                    /* of X */
+    static constexpr bool kDirect = duo_skinny_direct(&kLine); /* X does not go through slabs */
+    static constexpr int kStepsAtOnce = duo_skinny_steps_at_once(&kLine, AlongK);
     static constexpr int kPitch = kRows + 1; /* of sums: no bank conflicts in either direction */
     static constexpr int kFloats = kColumns * kPitch;
     static_assert(Chains == 1 || Chains == DUO_CHAINS, "a segment's chains");
@@ -49,14 +51,19 @@ constexpr int kFloatsX = (Tile::kAlongK ? Tile::kRows : Tile::kSlab) * kPitchX<T
 template <class Tile>
 constexpr int kPitchY = Tile::kColumns % kGroup == 0 ? Tile::kColumns + kGroup : Tile::kColumns;
 
-/* A team's ring; at the end of its segment, its sums. */
-template <class Tile>
+/* A team's ring; at the end of its segment, its sums; then slots of other blocks. */
+template <class Tile, bool Direct = Tile::kDirect>
 union slabs {
     struct {
         __align__(16) float x[Tile::kSlabs][kFloatsX<Tile>];
         __align__(16) float y[Tile::kSlabs][Tile::kSlab * kPitchY<Tile>];
     };
     float sums[Tile::kColumns][Tile::kPitch];
+};
+template <class Tile>
+union slabs<Tile, true> {
+    float sums[Tile::kColumns][Tile::kPitch];
+    __align__(16) float slots[DUO_SKINNY_DIRECT_BYTES / sizeof(float)];
 };
 
 template <int Count>
