@@ -9,6 +9,7 @@
  * Order     product_order.h
  */
 #include "gpu/batched/elements.cuh"
+#include "gpu/batched/least_kernel.cuh"
 #include "gpu/batched/plan.h"
 #include "gpu/batched/small_tiles.cuh"
 #include "gpu/ffma/multiply.cuh"
@@ -185,12 +186,11 @@ static_assert(sizeof launches / sizeof launches[0] == DUO_BATCHED_TENSOR, "by du
 
 static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
 {
-    const duo_batched_size size = duo_batched_size_of(call, batch);
     const duo_batched_device device = {how->multiprocessors, how->capability,
                                        shared_of_block(how->capability), how->memory_rate};
-    double microseconds;
-    return launches[duo_batched_least(&size, &device, DUO_BATCHED_TILE_8, DUO_BATCHED_TENSOR,
-                                      &microseconds)](call, batch, how);
+    const kernel_choice choice =
+        least_kernel<DUO_BATCHED_TILE_8, DUO_BATCHED_TENSOR>(call, batch, device);
+    return launches[choice.kernel](call, batch, how);
 }
 
 static cudaError_t load()

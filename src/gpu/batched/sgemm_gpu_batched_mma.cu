@@ -9,6 +9,7 @@
  *           of 32 x 32, or up to 8 rows or columns by 32, by 1 to 8 warps (batched/warp_tiles.cuh):
  *           whichever is predicted to take least
  */
+#include "gpu/batched/least_kernel.cuh"
 #include "gpu/batched/plan.h"
 #include "gpu/batched/warp_tiles.cuh"
 #include "gpu/batched/wgmma_tiles.cuh"
@@ -142,12 +143,9 @@ static_assert(sizeof launches / sizeof launches[0] == DUO_BATCHED_KERNELS - DUO_
 static duo_batched_kernel kernel_of(const duo_call *call, const duo_batch *batch,
                                     const duo_launch *how)
 {
-    const duo_batched_size size = duo_batched_size_of(call, batch);
-    const duo_batched_device device = device_of(how);
-    double microseconds;
-    const duo_batched_kernel kernel =
-        duo_batched_least(&size, &device, DUO_BATCHED_TENSOR, DUO_BATCHED_KERNELS, &microseconds);
-    return isfinite(microseconds) ? kernel : DUO_BATCHED_KERNELS;
+    const kernel_choice choice =
+        least_kernel<DUO_BATCHED_TENSOR, DUO_BATCHED_KERNELS>(call, batch, device_of(how));
+    return isfinite(choice.microseconds) ? choice.kernel : DUO_BATCHED_KERNELS;
 }
 
 static size_t workspace(const duo_call *call, const duo_batch *batch, const duo_launch *how)

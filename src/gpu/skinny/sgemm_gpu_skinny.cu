@@ -130,9 +130,13 @@ static cudaError_t launch(const duo_call *call, const duo_launch *how)
     const sgemm_problem p = sgemm_problem_of(call);
     duo_skinny_size size;
     skinny_problem q = skinny_problem_of(p, call, &size);
-    const duo_skinny_device device = device_of(how);
-    const duo_skinny_plan plan =
-        duo_skinny_plan_of(&size, &device, (int64_t)(how->workspace_bytes / sizeof(float)));
+    const struct {
+        duo_skinny_size size;
+        duo_skinny_device device;
+        int64_t room;
+    } key = {size, device_of(how), (int64_t)(how->workspace_bytes / sizeof(float))};
+    const auto plan = remembered_plan<duo_skinny_plan>(
+        key, [&] { return duo_skinny_plan_of(&key.size, &key.device, key.room); });
     return queue_plan(q, plan, size.x_along_k, how);
 }
 
