@@ -141,7 +141,8 @@ static double one_tile_seconds(double k)
  * has more tiles than the cube of equal work, and waits for each multiprocessor's first tile: seven
  * flat products, k up to 55, took 3 to 8 us longer than predicted without these two (H100). A deep
  * product reads A and B while it multiplies; a flat one writes C after that. If A is not copied 16
- * bytes at a time, as in most cubes, small products take 0.9 us longer (182 of them, H200).
+ * bytes at a time, as in most cubes, small products take 0.9 us longer (182 of them, H200). The
+ * sums of segments are added one after the other.
  */
 double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
@@ -163,8 +164,9 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     const double deep = fmin(fmax(k / edge - 1.0, 0.0), 1.0); /* 0: k <= edge; 1: k >= 2 * edge */
     const double multiplied = (duo_curve_seconds(curve, work, 3) - launch) * fmin(idle, 1.0);
     const double moved = traffic_of(call, conditions, m, n, k);
+    const double added = 0.15e-6 * floor((double)call->k / DUO_SEGMENT);
     const double seconds = launch + first + copied + (1.0 - deep) * (multiplied + moved) +
-                           deep * hypot(multiplied, moved);
+                           deep * hypot(multiplied, moved) + added;
     return fmax(seconds, copied + one_tile_seconds((double)call->k));
 }
 
@@ -175,9 +177,9 @@ static bool has_batched_mma(const duo_conditions *conditions)
 }
 
 /*
- * Seconds of these kernels for one product: of the cube of equal work, and what they are predicted
- * to take longer; if they are predicted to take less, in proportion. The cubes' curve begins with
- * what a launch takes. But not less than it takes to read A and B.
+ * Seconds of these kernels for one product: what the plan predicts, and as much longer as the cube
+ * of equal work was measured to take longer than predicted; a cube that took less has the best of
+ * shapes. Vectors are read at the memory's rate by sgemm_gpu_skinny, which is no slower.
  */
 static double batched_mma_seconds(const duo_call *call, const duo_conditions *conditions)
 {
@@ -185,16 +187,11 @@ static double batched_mma_seconds(const duo_call *call, const duo_conditions *co
     const int64_t edge = (int64_t)fmax(cbrt(work) + 0.5, DUO_BATCHED_TENSOR_LEAST_K);
     const duo_call cube = duo_call_sgemm(false, false, edge, edge, edge, 1.0f, 0.0f);
     const duo_batched_device device = duo_batched_device_of(conditions);
-    const double measured =
-        duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_gpu_mma], work, 3);
-    const double of_call = 1e-6 * duo_batched_alone(call, &device);
-    const double of_cube = 1e-6 * duo_batched_alone(&cube, &device);
-    const double seconds = of_call > of_cube
-                               ? measured + (of_call - of_cube) * fmin(measured / of_cube, 1.0)
-                               : measured * of_call / of_cube;
-    return fmax(seconds, duo_device_memory_seconds(conditions,
-                                                   duo_operand_bytes(&call->operand[DUO_A]) +
-                                                       duo_operand_bytes(&call->operand[DUO_B])));
+    const duo_curve *const curve = &conditions->profile->curve[DUO_sgemm_gpu_mma];
+    const double longer =
+        duo_curve_seconds(curve, work, 3) - 1e-6 * duo_batched_alone(&cube, &device);
+    const double small_in_doubt = 1.05; /* of a product alone (tile_batches.cuh) */
+    return small_in_doubt * 1e-6 * duo_batched_alone(call, &device) + fmax(longer, 0.0);
 }
 
 /* From Turing (7.5) on: Volta's tensor cores have other instructions. */
@@ -218,7 +215,12 @@ double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *condit
                  k = duo_whole_tiles(call->k, 64);
     const int c = conditions->capability;
     *threads = 0;
-    if (has_batched_mma(conditions)) return batched_mma_seconds(call, conditions);
+    if (has_batched_mma(conditions)) {
+        const double seconds = batched_mma_seconds(call, conditions);
+        return duo_call_is_vector(call)
+                   ? fmax(seconds, duo_sgemm_gpu_skinny_cost(call, conditions, threads))
+                   : seconds;
+    }
     /* Capabilities with many tensor cores; 0: not looked at yet. */
     const bool many_products = c == 0 || c == 75 || c == 80 || c == 100;
     const double multiplying = 0.75; /* of a block's time; the rest splits A and B (H200) */

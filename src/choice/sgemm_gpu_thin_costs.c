@@ -79,8 +79,8 @@ static double thin_seconds(const duo_call *call, const duo_conditions *condition
                 slower * moving_seconds(call, conditions, (double)(call->k > 1 ? call->k : 1)));
 }
 
-/* If C is small but not thin, the product is nearly a cube: by the algorithm's own curve. It was
- * measured without the documented order, which takes longer. */
+/* If C is small but not thin, the product is nearly a cube: by the algorithm's own curve. What its
+ * plan takes longer than the cube's is added, as for copies of 4 bytes or for the documented order. */
 double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {
@@ -89,11 +89,11 @@ double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *con
                         (double)(call->k > 1 ? call->k : 1);
     *threads = 0;
     if (thin_side(call) > DUO_SKINNY_WIDEST && own->count > 0) {
-        const double seconds = duo_curve_seconds(own, work, 3);
-        if (conditions->math != DUO_MATH_IEEE) return seconds;
-        const double longer =
-            skinny_clocks(call, conditions, true) - skinny_clocks(call, conditions, false);
-        return seconds + fmax(longer, 0.0) * clock_seconds(conditions);
+        const int64_t edge = 4 * (int64_t)(cbrt(work) / 4.0 + 1.0);
+        const duo_call cube = duo_call_sgemm(false, false, edge, edge, edge, 1.0f, 0.0f);
+        const double longer = skinny_clocks(call, conditions, conditions->math == DUO_MATH_IEEE) -
+                              skinny_clocks(&cube, conditions, false);
+        return duo_curve_seconds(own, work, 3) + fmax(longer, 0.0) * clock_seconds(conditions);
     }
     return (own->count > 0 ? duo_launch_seconds(own) : duo_device_memory_seconds(conditions, 0.0)) +
            thin_seconds(call, conditions);
