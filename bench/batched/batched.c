@@ -209,7 +209,8 @@ static bool run(duo_bench *b)
     if (!good) return false;
     if (b->random > 0 && !b->csv) printf("\n");
     for (int i = 0; i < 2 && b->random > 0; i++) print_summary(b, sides[i], &s[i]);
-    if (b->random == 0 && b->sides[DUO_SIDE_GPU] && b->gpu && !duo_batched_groups(b)) return false;
+    const bool groups = b->random == 0 && b->memory < 0 && b->sides[DUO_SIDE_GPU] && b->gpu;
+    if (groups && !duo_batched_groups(b)) return false;
     duo_batched_print_foot(b);
     return true;
 }

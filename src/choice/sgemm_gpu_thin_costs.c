@@ -80,7 +80,7 @@ static double thin_seconds(const duo_call *call, const duo_conditions *condition
 }
 
 /* If C is small but not thin, the product is nearly a cube: by the algorithm's own curve. What its
- * plan takes longer than the cube's is added, as for copies of 4 bytes or for the documented order. */
+ * plan takes longer than the cube's is added: for copies of 4 bytes, or the documented order. */
 double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {
