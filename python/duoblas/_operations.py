@@ -11,31 +11,13 @@ from ._arguments import real
 from ._arrays import Operand, copied, device_of, empty_like, operand, overlap
 from ._context import Context, context_for
 from ._library import LAYOUT, TRANSPOSE, library
+from ._storage import Stack, Stored, stored
 
-__all__ = ["sasum", "sdot", "sgemm", "sgemm_batched", "sgemm_grouped", "ssum"]
+__all__ = ["multiply", "multiply_stacks", "sasum", "sdot", "sgemm", "sgemm_batched",
+           "sgemm_grouped", "ssum"]
 
 
 # ---- Matrices ----
-
-class _Stored(NamedTuple):
-    """A matrix as BLAS is told of it: the order of its elements in memory."""
-
-    order: str  # "row", "column"
-    ld: int
-
-
-def _stored(o: Operand) -> Optional[_Stored]:
-    """None: BLAS cannot be told of these strides."""
-    for order, slow in (("row", 0), ("column", 1)):
-        fast = 1 - slow
-        width, count = o.shape[fast], o.shape[slow]
-        least = max(1, width)
-        if 0 in o.shape or count == 1 and (width == 1 or o.strides[fast] == 1):
-            return _Stored(order, least)
-        if (width == 1 or o.strides[fast] == 1) and o.strides[slow] >= least:
-            return _Stored(order, o.strides[slow])
-    return None
-
 
 def _copied(o: Operand, name: str) -> Operand:
     """A copy of an array in host memory that BLAS cannot be told of."""
@@ -44,29 +26,38 @@ def _copied(o: Operand, name: str) -> Operand:
     return copied(o, name)
 
 
-def _matrix(array: Any, name: str, stream: Optional[int]) -> tuple[Operand, _Stored]:
+def _matrix(array: Any, name: str, stream: Optional[int]) -> tuple[Operand, Stored]:
     """A or B."""
     o = operand(array, name, stream=stream)
     if len(o.shape) != 2:
         raise ValueError(f"{name} has {len(o.shape)} dimensions, not 2")
-    stored = _stored(o)
-    if stored is None:
+    one = stored(o)
+    if one is None:
         o = _copied(o, name)
-        stored = _stored(o)
-        assert stored is not None
-    return o, stored
+        one = stored(o)
+        assert one is not None
+    return o, one
 
 
-def _result(array: Any, stream: Optional[int]) -> tuple[Operand, _Stored]:
+def _result(array: Any, stream: Optional[int]) -> tuple[Operand, Stored]:
     """C."""
     o = operand(array, "c", True, stream)
     if len(o.shape) != 2:
         raise ValueError(f"c has {len(o.shape)} dimensions, not 2")
-    stored = _stored(o)
-    if stored is None:
+    one = stored(o)
+    if one is None:
         raise ValueError("c has strides that BLAS does not know: elements of its rows, or of its "
                          "columns, have to be neighbours")
-    return o, stored
+    return o, one
+
+
+def multiply(ctx: Context, alpha: float, a: Operand, sa: Stored, b: Operand, sb: Stored,
+             beta: float, c: Operand, sc: Stored) -> None:
+    """c = alpha a b + beta c, of matrices whose shapes fit."""
+    order = sc.order
+    ctx._run(library.duo_sgemm, (a, b, c), LAYOUT[order], TRANSPOSE[sa.order != order],
+             TRANSPOSE[sb.order != order], *c.shape, a.shape[1], alpha, a.address, sa.ld, b.address,
+             sb.ld, beta, c.address, sc.ld)
 
 
 def sgemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, *,
@@ -101,46 +92,40 @@ def sgemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, 
     for other, name in ((oa, "a"), (ob, "b")):
         if c is not None and overlap(other, oc):
             raise ValueError(f"c shares elements with {name}")
-    ctx._run(library.duo_sgemm, (oa, ob, oc), LAYOUT[sc.order], TRANSPOSE[sa.order != sc.order],
-             TRANSPOSE[sb.order != sc.order], m, n, k, alpha, oa.address, sa.ld, ob.address, sb.ld,
-             beta, oc.address, sc.ld)
+    multiply(ctx, alpha, oa, sa, ob, sb, beta, oc, sc)
     return result
 
 
 # ---- Batches ----
 
-class _Stack(NamedTuple):
-    """Matrices at equal distances."""
-
-    operand: Operand  # all of them
-    one: _Stored
-    stride: int  # 0: one matrix for all products
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.operand.shape[-2:]
-
-
 def _stack(array: Any, name: str, stream: Optional[int], count: Optional[int],
-           written: bool = False) -> tuple[_Stack, Optional[int]]:
+           written: bool = False) -> tuple[Stack, Optional[int]]:
     """A, B or C, and its number of matrices; count: the number in others."""
     o = operand(array, name, written, stream)
     if len(o.shape) not in ((3,) if written else (2, 3)):
         wanted = "3" if written else "2 or 3"
         raise ValueError(f"{name} has {len(o.shape)} dimensions, not {wanted}")
-    one = _stored(Operand(o.address, o.shape[-2:], o.strides[-2:], o.device, o.holder))
-    if 0 in o.shape:  # NumPy's strides say nothing then
-        one = _Stored("row", max(1, o.shape[-1]))
+    one = stored(o)
     if one is None and written:
         raise ValueError(f"{name} has strides that BLAS does not know: elements of rows, or of "
                          "columns, have to be neighbours")
     if one is None:
         return _stack(_copied(o, name).holder, name, stream, count)
     if len(o.shape) == 2:
-        return _Stack(o, one, 0), count
+        return Stack(o, one, 0), count
     if count is not None and o.shape[0] != count:
         raise ValueError(f"{name} has {o.shape[0]} matrices; it should have {count}")
-    return _Stack(o, one, o.strides[0] if o.shape[0] > 1 else 0), o.shape[0]
+    return Stack(o, one, o.strides[0] if o.shape[0] > 1 else 0), o.shape[0]
+
+
+def multiply_stacks(ctx: Context, alpha: float, a: Stack, b: Stack, beta: float, c: Stack,
+                    count: int) -> None:
+    """c[i] = alpha a[i] b[i] + beta c[i], of stacks whose shapes fit."""
+    order = c.one.order
+    ctx._run(library.duo_sgemm_strided_batched, (a.operand, b.operand, c.operand), LAYOUT[order],
+             TRANSPOSE[a.one.order != order], TRANSPOSE[b.one.order != order], *c.shape, a.shape[1],
+             alpha, a.operand.address, a.one.ld, a.stride, b.operand.address, b.one.ld, b.stride,
+             beta, c.operand.address, c.one.ld, c.stride, count)
 
 
 def sgemm_batched(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, *,
@@ -172,11 +157,7 @@ def sgemm_batched(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float
     for other, name in ((sa, "a"), (sb, "b")):
         if c is not None and overlap(other.operand, sc.operand):
             raise ValueError(f"c shares elements with {name}")
-    order = sc.one.order
-    ctx._run(library.duo_sgemm_strided_batched, (sa.operand, sb.operand, sc.operand), LAYOUT[order],
-             TRANSPOSE[sa.one.order != order], TRANSPOSE[sb.one.order != order], m, n, k, alpha,
-             sa.operand.address, sa.one.ld, sa.stride, sb.operand.address, sb.one.ld, sb.stride,
-             beta, sc.operand.address, sc.one.ld, sc.stride, count)
+    multiply_stacks(ctx, alpha, sa, sb, beta, sc, count)
     return result
 
 
