@@ -19,6 +19,17 @@ __all__ = ["multiply", "multiply_stacks", "sasum", "sdot", "sgemm", "sgemm_batch
 
 # ---- Matrices ----
 
+def _target(c: Any, out: Any, beta: float) -> Any:
+    """C, by its two names."""
+    if c is None:
+        c = out
+    elif out is not None:
+        raise ValueError("give c or out, not both")
+    if c is None and beta != 0:
+        raise ValueError("beta is not 0, so c is needed")
+    return c
+
+
 def _copied(o: Operand, name: str) -> Operand:
     """A copy of an array in host memory that BLAS cannot be told of."""
     if o.device is not None:
@@ -61,13 +72,14 @@ def multiply(ctx: Context, alpha: float, a: Operand, sa: Stored, b: Operand, sb:
 
 
 def sgemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, *,
-          ctx: Optional[Context] = None) -> Any:
+          out: Any = None, ctx: Optional[Context] = None) -> Any:
     """Matrix product: c = alpha * a @ b + beta * c.
 
     a     (m, k) float32
     b     (k, n) float32
     c     (m, n) float32; written, and returned. With beta == 0 it is not read. None: a new array,
           in C order, of the library that made `a`.
+    out   another name of c
 
     For a transposed factor give `a.T`. Views with contiguous rows, or contiguous columns, are used
     where they are, in C or F order, also as parts of larger arrays. Any other a and b in host
@@ -77,14 +89,13 @@ def sgemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, 
     device are used there. See docs/python.md for when a call waits, and duoblas.h for errors.
     """
     alpha, beta = real(alpha, "alpha"), real(beta, "beta")
+    c = _target(c, out, beta)
     ctx = context_for(ctx, [device_of(x) for x in (a, b, c)])
     stream = ctx._stream
     (oa, sa), (ob, sb) = _matrix(a, "a", stream), _matrix(b, "b", stream)
     (m, k), (rows, n) = oa.shape, ob.shape
     if k != rows:
         raise ValueError(f"a is {m} x {k} and b is {rows} x {n}: columns of a are not rows of b")
-    if c is None and beta != 0:
-        raise ValueError("beta is not 0, so c is needed")
     result = empty_like(a, (m, n)) if c is None else c
     oc, sc = _result(result, stream)
     if oc.shape != (m, n):
@@ -129,17 +140,18 @@ def multiply_stacks(ctx: Context, alpha: float, a: Stack, b: Stack, beta: float,
 
 
 def sgemm_batched(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, *,
-                  ctx: Optional[Context] = None) -> Any:
+                  out: Any = None, ctx: Optional[Context] = None) -> Any:
     """Matrix products: c[i] = alpha * a[i] @ b[i] + beta * c[i] for every i.
 
     a     (count, m, k) float32, or (m, k): the same for all products
     b     (count, k, n) float32, or (k, n); at least one of a and b has three dimensions
-    c     (count, m, n) float32; as of sgemm. None: a new array, in C order.
+    c     (count, m, n) float32; as of sgemm. None: a new array, in C order. out: another name
 
     One call of the library for all products: on a device one launch, from host memory some. For
     transposed factors give `a.transpose(0, 2, 1)`. Strides, devices and errors are as of sgemm.
     """
     alpha, beta = real(alpha, "alpha"), real(beta, "beta")
+    c = _target(c, out, beta)
     ctx = context_for(ctx, [device_of(x) for x in (a, b, c)])
     sa, count = _stack(a, "a", ctx._stream, None)
     sb, count = _stack(b, "b", ctx._stream, count)
@@ -148,8 +160,6 @@ def sgemm_batched(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float
     (m, k), (rows, n) = sa.shape, sb.shape
     if k != rows:
         raise ValueError(f"a is {m} x {k} and b is {rows} x {n}: columns of a are not rows of b")
-    if c is None and beta != 0:
-        raise ValueError("beta is not 0, so c is needed")
     result = empty_like(a, (count, m, n)) if c is None else c
     sc, _ = _stack(result, "c", ctx._stream, count, True)
     if sc.shape != (m, n):
@@ -186,21 +196,21 @@ def _product(a: Any, b: Any, c: Any, stream: Optional[int], number: int) -> _Pro
 
 
 def sgemm_grouped(a: Sequence[Any], b: Sequence[Any], c: Optional[Sequence[Any]] = None,
-                  alpha: float = 1.0, beta: float = 0.0, *, ctx: Optional[Context] = None) -> Any:
+                  alpha: float = 1.0, beta: float = 0.0, *, out: Optional[Sequence[Any]] = None,
+                  ctx: Optional[Context] = None) -> Any:
     """Matrix products of any shapes: c[i] = alpha * a[i] @ b[i] + beta * c[i] for every i.
 
     a, b  sequences of matrices, as of sgemm
     c     a sequence of matrices; no two of them, and none and a factor, may share elements. None:
-          new arrays, in C order. The sequence is returned.
+          new arrays, in C order. The sequence is returned. out: another name
 
     One call of the library for all products: on a device one launch. Put products of the same
     shape beside each other. Strides, devices and errors are as of sgemm.
     """
     alpha, beta = real(alpha, "alpha"), real(beta, "beta")
+    c = _target(c, out, beta)
     if len(a) != len(b) or c is not None and len(c) != len(a):
         raise ValueError("there are not as many matrices in each sequence")
-    if c is None and beta != 0:
-        raise ValueError("beta is not 0, so c is needed")
     ctx = context_for(ctx, [device_of(x) for s in (a, b, c) if s is not None for x in s])
     result = c
     if result is None:

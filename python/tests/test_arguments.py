@@ -49,6 +49,19 @@ def test_beta_that_is_too_small_for_a_float():
     assert (duoblas.sgemm(A, A, beta=1e-50) == 4).all()  # is 0: C is not needed
 
 
+def test_out_is_another_name_of_c():
+    for call, a in ((duoblas.sgemm, A), (duoblas.sgemm_batched, A[None])):
+        c = np.ones_like(a)
+        assert call(a, a, out=c) is c and (c == 4).all()
+        assert call(a, a, beta=2, out=c) is c and (c == 12).all()
+        with pytest.raises(ValueError, match="^give c or out, not both$"):
+            call(a, a, c, out=c)
+    c = [np.ones_like(A)]
+    assert duoblas.sgemm_grouped([A], [A], beta=2, out=c) is c and (c[0] == 6).all()
+    with pytest.raises(ValueError, match="^give c or out, not both$"):
+        duoblas.sgemm_grouped([A], [A], c, out=c)
+
+
 @pytest.mark.parametrize("name", ["threads", "device", "devices"])
 def test_integers(name):
     def make(value):
