@@ -10,6 +10,7 @@ NumPy arrays in and out; CuPy's, PyTorch's and others are used on their device w
 """
 
 from ._context import Context, default_context, explain
+from ._elsewhere import Report, report
 from ._errors import (ArgumentError, DeviceError, DeviceLostError, DuoBLASError, OutOfMemoryError,
                       Status)
 from ._event import Event
@@ -18,8 +19,10 @@ from ._info import Device, Info, device_count, info
 from ._keep import Kept, keep, prepare
 from ._library import version as __version__
 from ._operations import sasum, sdot, sgemm, sgemm_batched, sgemm_grouped, ssum
+from ._products import dot, matmul, vdot
 
 __all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceError", "DeviceLostError",
-           "DuoBLASError", "Event", "Explanation", "Info", "Kept", "OutOfMemoryError", "Status",
-           "__version__", "default_context", "device_count", "explain", "info", "keep", "prepare",
-           "sasum", "sdot", "sgemm", "sgemm_batched", "sgemm_grouped", "ssum"]
+           "DuoBLASError", "Event", "Explanation", "Info", "Kept", "OutOfMemoryError", "Report",
+           "Status", "__version__", "default_context", "device_count", "dot", "explain", "info",
+           "keep", "matmul", "prepare", "report", "sasum", "sdot", "sgemm", "sgemm_batched",
+           "sgemm_grouped", "ssum", "vdot"]

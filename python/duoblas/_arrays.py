@@ -14,7 +14,8 @@ import numpy as np
 
 from . import _cuda, _dlpack
 
-__all__ = ["Operand", "copied", "device_of", "empty_like", "is_in_place", "operand", "overlap"]
+__all__ = ["Operand", "copied", "device_of", "empty_like", "is_in_place", "maker_of", "operand",
+           "overlap"]
 
 _FLOAT = np.dtype(np.float32)
 _SHORT: Any = 10000  # steps of NumPy's search for an element that two arrays share
@@ -188,15 +189,21 @@ def copied(o: Operand, name: str) -> Operand:
     return operand(np.ascontiguousarray(_elements(o)), name)
 
 
+def maker_of(array: Any) -> str:
+    """The name of the library that made it."""
+    return type(array).__module__.partition(".")[0]
+
+
 def empty_like(array: Any, shape: tuple[int, ...]) -> Any:
-    """An array for a result: of CuPy or PyTorch if they made `array`, else of NumPy."""
-    maker = type(array).__module__.partition(".")[0]
+    """An array for a result: of CuPy or PyTorch if they made `array`, else of NumPy. A number may
+    always be in host memory."""
+    maker = maker_of(array)
     if maker == "torch":
         return array.new_empty(shape)
     if maker == "cupy":
         with array.device:
             return sys.modules["cupy"].empty(shape, np.float32)
-    if device_of(array) is None:
+    if shape == () or device_of(array) is None:
         return np.empty(shape, np.float32)
     raise ValueError(f"give the array that a result of {maker}'s arrays is put into")
 

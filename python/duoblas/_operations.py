@@ -13,8 +13,8 @@ from ._context import Context, context_for
 from ._library import LAYOUT, TRANSPOSE, library
 from ._storage import Stack, Stored, stored
 
-__all__ = ["multiply", "multiply_stacks", "sasum", "sdot", "sgemm", "sgemm_batched",
-           "sgemm_grouped", "ssum"]
+__all__ = ["answer", "multiply", "multiply_lists", "multiply_stacks", "reduce_to", "sasum", "sdot",
+           "sgemm", "sgemm_batched", "sgemm_grouped", "ssum"]
 
 
 # ---- Matrices ----
@@ -139,6 +139,16 @@ def multiply_stacks(ctx: Context, alpha: float, a: Stack, b: Stack, beta: float,
              beta, c.operand.address, c.one.ld, c.stride, count)
 
 
+def multiply_lists(ctx: Context, a: Operand, sa: Stored, b: Operand, sb: Stored, c: Operand,
+                   sc: Stored, lists: Sequence[np.ndarray]) -> None:
+    """c[i] = a[i] b[i], of matrices at the addresses in three lists."""
+    order = sc.order
+    in_a, in_b, in_c = (x.ctypes.data for x in lists)
+    ctx._run(library.duo_sgemm_batched, (a, b, c), LAYOUT[order], TRANSPOSE[sa.order != order],
+             TRANSPOSE[sb.order != order], *c.shape[-2:], a.shape[-1], 1.0, in_a, sa.ld, in_b,
+             sb.ld, 0.0, in_c, sc.ld, len(lists[0]))
+
+
 def sgemm_batched(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, *,
                   out: Any = None, ctx: Optional[Context] = None) -> Any:
     """Matrix products: c[i] = alpha * a[i] @ b[i] + beta * c[i] for every i.
@@ -249,6 +259,21 @@ def _increment(o: Operand) -> int:
     return o.strides[0] if o.shape[0] > 1 else 1
 
 
+def reduce_to(ctx: Context, function: Any, vectors: Sequence[Operand], result: Operand) -> None:
+    """result = function(vectors), which have the same length."""
+    where = [value for o in vectors for value in (o.span()[0], _increment(o))]
+    ctx._run(function, (*vectors, result), vectors[0].shape[0], *where, result.address)
+
+
+def answer(ctx: Context, result: Operand, target: Any, out: Any) -> Any:
+    """What a reduction into `target` returns; result: its operand."""
+    if ctx._asynchronous and result.device is None:
+        ctx._awaited.append(result)
+        return target
+    is_number = out is None and isinstance(target, np.ndarray) and target.ndim == 0
+    return target[()] if is_number else target
+
+
 def _reduce(function: Any, arrays: dict[str, Any], out: Any, ctx: Optional[Context],
             least: Optional[int]) -> Any:
     ctx = context_for(ctx, [device_of(x) for x in (*arrays.values(), out)])
@@ -260,12 +285,8 @@ def _reduce(function: Any, arrays: dict[str, Any], out: Any, ctx: Optional[Conte
     result = operand(target, "out", True, ctx._stream)
     if math.prod(result.shape) != 1:
         raise ValueError("out has more than one element, or none")
-    where = [value for o in vectors for value in (o.span()[0], _increment(o))]
-    ctx._run(function, (*vectors, result), vectors[0].shape[0], *where, result.address)
-    if ctx._asynchronous and result.device is None:
-        ctx._awaited.append(result)
-        return target
-    return target[()] if out is None else out
+    reduce_to(ctx, function, vectors, result)
+    return answer(ctx, result, target, out)
 
 
 def sasum(x: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:

@@ -5,12 +5,13 @@ import numpy as np
 U = 2.0**-24
 
 
-def product(a, b, alpha=1.0, beta=0.0, c=None):
-    """alpha a b + beta c in float64, and the largest error of each element."""
+def product(a, b, alpha=1.0, beta=0.0, c=None, by=np.matmul):
+    """alpha a b + beta c in float64, and the largest error of each element. by: NumPy's function.
+    """
     a, b = np.asarray(a, float), np.asarray(b, float)
-    k = a.shape[1]
-    right = alpha * (a @ b)
-    bound = (k + 3) * U * abs(alpha) * (abs(a) @ abs(b))
+    k = a.shape[-1] if a.ndim > 0 else 1
+    right = alpha * by(a, b)
+    bound = (k + 3) * U * abs(alpha) * by(abs(a), abs(b))
     if beta != 0:
         c = np.asarray(c, float)
         right = right + beta * c

@@ -26,12 +26,14 @@ def values():
     yield from duoblas.Status
     yield duoblas.explain()
     yield duoblas.info()
+    yield duoblas.report()
 
 
 def test_every_class_is_tested():
     tested = {type(value) for value in values()}
     classes = {value for value in vars(duoblas).values() if isinstance(value, type)}
-    dictionaries = {duoblas.Candidate, duoblas.Device, duoblas.Explanation, duoblas.Info}
+    dictionaries = {duoblas.Candidate, duoblas.Device, duoblas.Explanation, duoblas.Info,
+                    duoblas.Report}
     assert classes == tested - {dict} | dictionaries | OWNERS
 
 

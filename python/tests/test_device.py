@@ -50,6 +50,30 @@ def test_views(rng, on_device):
         duoblas.sgemm(d[:20, :20], d[:20], d[10:30])
 
 
+def test_matmul(rng, sim, on_device):
+    """By one call, where the arrays are."""
+    for of_a, of_b in [((7, 5), (5, 6)), ((5,), (5, 6)), ((3, 7, 5), (5,)), ((3, 7, 5), (5, 6)),
+                       ((7, 5), (3, 5, 6)), ((4, 1, 7, 5), (3, 5, 6))]:
+        a, b = rng.standard_normal(of_a, np.float32), rng.standard_normal(of_b, np.float32)
+        for function in (np.matmul, np.dot):
+            right, bound = product(a, b, by=function)
+            da, db, out = on_device(a), on_device(b), on_device(np.full(right.shape, np.nan))
+            moved = sim.uploaded_bytes() + sim.downloaded_bytes()
+            with duoblas.Context(path="gpu"):
+                assert getattr(duoblas, function.__name__)(da, db, out=out) is out
+                assert duoblas.explain()["residence"] == ("device",) * 3
+            assert sim.uploaded_bytes() + sim.downloaded_bytes() == moved
+            assert near(out.get(), right, bound)
+    x = on_device(a[0, 0])
+    assert duoblas.vdot(x, x) == duoblas.sdot(a[0, 0].ravel(), a[0, 0].ravel())
+    with pytest.raises(ValueError, match="give the array"):
+        duoblas.matmul(x, db)
+    d = on_device(np.ones((3, 2)))
+    for call in (lambda: duoblas.vdot(db[:, ::-1], db), lambda: duoblas.matmul(db[:, ::2, ::2], d)):
+        with pytest.raises(ValueError, match="copy it first"):
+            call()
+
+
 def test_reductions(rng, on_device):
     x = rng.standard_normal(5001, np.float32)
     d = on_device(x)

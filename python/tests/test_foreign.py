@@ -203,10 +203,20 @@ def test_result_is_of_the_maker(monkeypatch):
     made = duoblas.sgemm_batched(_Tensor(np.stack([A, A])), A.T)
     assert type(made) is _Tensor and near(made.array[1], *product(A, A.T))
     assert type(duoblas.sgemm(A, _Tensor(A.T))) is np.ndarray
+    for a in (A, np.stack([A, A]), A[0]):
+        for b in (A.T, np.stack([A.T, A.T]), A[1]):
+            for function in (duoblas.matmul, duoblas.dot):
+                made = function(_Tensor(a), b)
+                right, bound = product(a, b, by=getattr(np, function.__name__))
+                assert type(made) is _Tensor and made.array.shape == right.shape
+                assert near(made.array, right, bound)
+    assert type(duoblas.vdot(_Tensor(A), A)) is _Tensor
+    assert type(duoblas.matmul(A, _Tensor(A.T))) is np.ndarray
     cupy = types.SimpleNamespace(empty=lambda shape, kind: _CuPy(np.full(shape, np.nan, kind)))
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    made = duoblas.sgemm(_CuPy(A), A.T)
-    assert type(made) is _CuPy and near(made.array, *product(A, A.T))
+    for function in (duoblas.sgemm, duoblas.matmul, duoblas.dot):
+        made = function(_CuPy(A), A.T)
+        assert type(made) is _CuPy and near(made.array, *product(A, A.T))
     assert type(duoblas.ssum(_Tensor(A[0]))) is np.float32
 
 
@@ -221,6 +231,14 @@ def test_torch(rng):
     assert type(duoblas.sgemm(a.numpy(), a.T)) is np.ndarray
     with duoblas.keep(a):
         duoblas.sgemm(a, a.T)
+    for function, x, y in ((duoblas.matmul, a.double(), a.T.double()), (duoblas.dot, a[0], a[1]),
+                           (duoblas.matmul, torch.stack([a, a]), a.T), (duoblas.vdot, a, a)):
+        made, right = function(x, y), getattr(np, function.__name__)(x.numpy(), y.numpy())
+        assert type(made) is torch.Tensor and np.allclose(made.numpy(), right, rtol=1e-4)
+    c = torch.zeros(60, 60)[::2, ::2]
+    assert duoblas.matmul(a, a.T, out=c) is c and near(c.numpy(), *product(a.numpy(), a.T.numpy()))
+    with pytest.raises(RuntimeError):
+        duoblas.matmul(a, a)
     out = torch.zeros(1)
     assert duoblas.ssum(a[0], out=out) is out and out[0] == duoblas.ssum(a[0].numpy())
     for bad in (a.double(), torch.zeros(3, 3, requires_grad=True)):

@@ -1,0 +1,89 @@
+"""Calls by NumPy's names that the library does not serve: NumPy computes them, or CuPy or PyTorch
+with arrays of theirs, and they are counted."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable, Optional, TypedDict
+
+import numpy as np
+
+from ._arrays import maker_of
+from ._locked import Locked
+
+__all__ = ["Report", "elsewhere", "report", "why_not"]
+
+_FLOAT = np.dtype(np.float32)
+
+
+class Report(TypedDict):
+    """The result of report()."""
+
+    not_served: dict[str, dict[str, int]]  # for each function the number of calls for each reason
+
+
+class _Calls(Locked):
+    """Numbers of calls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counts: dict[str, dict[str, int]] = {}
+
+    def add(self, name: str, why: str) -> None:
+        with self._lock:
+            counts = self._counts.setdefault(name, {})
+            counts[why] = counts.get(why, 0) + 1
+
+    def so_far(self) -> dict[str, dict[str, int]]:
+        with self._lock:
+            return {name: dict(counts) for name, counts in self._counts.items()}
+
+
+_calls = _Calls()
+
+
+def report() -> Report:
+    """The calls of this process so far that DuoBLAS left to NumPy (or to CuPy or PyTorch, for
+    arrays of theirs): for each function their numbers by reason.
+
+        {"not_served": {"matmul": {"float64": 2, "list": 1}}}
+
+    Reasons are a type of elements other than float32, a type of object that is no array of it, and
+
+    axis      of a sum: its lines are shorter than 8192 elements, or not contiguous.
+    out       it cannot take the result, or overlaps with itself.
+    shape     there is nothing that the library could do with these shapes.
+    strides   of an array on a device: it would have to be copied.
+
+    Calls that raised an exception are not counted.   Since 1.0
+    """
+    return Report(not_served=_calls.so_far())
+
+
+def _why_not(array: Any) -> Optional[str]:
+    kind = type(array)
+    if kind is np.ndarray or kind is np.memmap:
+        return None if array.dtype == _FLOAT else str(array.dtype)
+    if isinstance(array, np.ndarray):
+        return kind.__name__  # a subclass may have other rules
+    if hasattr(array, "__dlpack_device__") or hasattr(array, "__cuda_array_interface__"):
+        name = str(getattr(array, "dtype", _FLOAT)).rpartition(".")[2]  # torch.float32
+        return None if name == _FLOAT.name else name
+    return kind.__name__
+
+
+def why_not(*arrays: Any) -> Optional[str]:
+    """Why the library cannot serve a call with them; None: it can."""
+    return next((why for why in map(_why_not, arrays) if why is not None), None)
+
+
+def elsewhere(name: str, why: str, array: Any, call: Callable[[Any], Any]) -> Any:
+    """call(library): by the library that made `array`. That raises the errors of such a call, too.
+    """
+    maker = maker_of(array)
+    library = sys.modules.get(maker, np) if maker in ("cupy", "torch") else np
+    if why == "strides" and library is np:
+        raise ValueError("an array on a device has strides that BLAS does not know: copy it first")
+    result = call(library)
+    _calls.add(name, why)
+    return result
