@@ -50,7 +50,8 @@ def report() -> Report:
 
     Reasons are a type of elements other than float32, a type of object that is no array of it, and
 
-    axis      of a sum: its lines are shorter than 8192 elements, or not contiguous.
+    axis      of a sum: its lines are shorter than 16384 elements, or not contiguous.
+    dtype     of a sum: the result has another type.
     out       it cannot take the result, or overlaps with itself.
     shape     there is nothing that the library could do with these shapes.
     strides   of an array on a device: it would have to be copied.

@@ -90,6 +90,8 @@ def test_contexts(bad):
     event = duoblas.Event()
     for call in (lambda: duoblas.sgemm(A, A, ctx=bad), lambda: duoblas.sgemm_batched(A, A, ctx=bad),
                  lambda: duoblas.ssum(A[0], ctx=bad), lambda: duoblas.sdot(A[0], A[0], ctx=bad),
+                 lambda: duoblas.matmul(A, A, ctx=bad), lambda: duoblas.matmul(A[0], A, ctx=bad),
+                 lambda: duoblas.sum(A, ctx=bad), lambda: duoblas.abs_sum(A, ctx=bad),
                  lambda: duoblas.keep(A, ctx=bad), lambda: duoblas.prepare(A, ctx=bad),
                  lambda: event.record(bad), lambda: event.wait(bad), lambda: duoblas.explain(bad)):
         with pytest.raises(TypeError, match="^ctx is a .*, not a duoblas.Context$"):

@@ -84,6 +84,11 @@ def test_reductions(rng, on_device):
         assert abs(float(duoblas.sasum(d[::step])) - abs(part).sum()) <= bound
     assert duoblas.sdot(d, d[::-1]) == duoblas.sdot(x, x[::-1])
     assert duoblas.ssum(d[:0]) == 0
+    square = on_device(x[:4900].reshape(70, 70))
+    assert duoblas.sum(square) == duoblas.ssum(x[:4900])
+    assert duoblas.abs_sum(square, (1, 0)) == duoblas.sasum(x[:4900])
+    with pytest.raises(ValueError, match="copy it first"):
+        duoblas.sum(square[:, :30])
     out = on_device([np.nan])
     assert duoblas.ssum(d, out=out) is out
     assert out.get()[0] == duoblas.ssum(x)

@@ -210,7 +210,8 @@ def test_result_is_of_the_maker(monkeypatch):
                 right, bound = product(a, b, by=getattr(np, function.__name__))
                 assert type(made) is _Tensor and made.array.shape == right.shape
                 assert near(made.array, right, bound)
-    assert type(duoblas.vdot(_Tensor(A), A)) is _Tensor
+    for made in (duoblas.vdot(_Tensor(A), A), duoblas.sum(_Tensor(A)), duoblas.abs_sum(_Tensor(A))):
+        assert type(made) is _Tensor and made.array.shape == ()
     assert type(duoblas.matmul(A, _Tensor(A.T))) is np.ndarray
     cupy = types.SimpleNamespace(empty=lambda shape, kind: _CuPy(np.full(shape, np.nan, kind)))
     monkeypatch.setitem(sys.modules, "cupy", cupy)
@@ -235,6 +236,9 @@ def test_torch(rng):
                            (duoblas.matmul, torch.stack([a, a]), a.T), (duoblas.vdot, a, a)):
         made, right = function(x, y), getattr(np, function.__name__)(x.numpy(), y.numpy())
         assert type(made) is torch.Tensor and np.allclose(made.numpy(), right, rtol=1e-4)
+    for x, named in ((a, {}), (a, {"axis": 0, "keepdims": True}), (a.double(), {"axis": (0, 1)})):
+        made, right = duoblas.abs_sum(x, **named), np.sum(abs(x.numpy()), **named)
+        assert type(made) is torch.Tensor and np.allclose(made.numpy(), right, rtol=1e-5)
     c = torch.zeros(60, 60)[::2, ::2]
     assert duoblas.matmul(a, a.T, out=c) is c and near(c.numpy(), *product(a.numpy(), a.T.numpy()))
     with pytest.raises(RuntimeError):
