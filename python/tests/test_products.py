@@ -36,6 +36,16 @@ def test_one_call(rng):
     assert c.shape == (2, 6, 3, 5, 7) and told["count"] == 60
 
 
+def test_rows_that_do_not_go_on(rng):
+    """Are no product with the rows of the next matrix."""
+    a, b = rng.standard_normal((6, 5, 4), np.float32), rng.standard_normal((4, 7), np.float32)
+    for part in (a[:, :3], a[:, 1:], a[::2], a[::-1]):
+        c, told = served(duoblas.matmul, part, b)
+        assert near(c, *product(part, b)) and told["count"] == len(part)
+    out = np.zeros((6, 9, 7), np.float32)[:, :5]
+    assert near(duoblas.matmul(a, b, out), *product(a, b)) and (out.base[:, 5:] == 0).all()
+
+
 def test_broadcast_factor_is_copied_once(monkeypatch):
     copies = []
     monkeypatch.setattr(duoblas._products, "copied",
@@ -57,10 +67,19 @@ def test_out(rng):
         a[...] = square
         assert served(duoblas.matmul, a, a, out=out)[0] is out and near(out, right, bound)
     assert np.isnan(whole[:, :, 0]).all()
-    whole = np.concatenate([square[0], square[0]])
-    assert near(duoblas.matmul(whole[3:9], square[0], whole[:6]),
-                *product(np.roll(square[0], -3, 0), square[0]))
-    assert (whole[6:] == square[0]).all()
+    whole = rng.standard_normal((203, 6), np.float32)
+    before = whole.copy()
+    assert near(duoblas.matmul(whole[:-3], square[0], whole[3:]),
+                *product(before[:-3], square[0]))
+    assert (whole[:3] == before[:3]).all()
+
+
+def test_out_with_repeated_elements():
+    """NumPy writes all products, one over the other; the last stays."""
+    memory = np.zeros((2, 3, 3), np.float32)
+    out = np.lib.stride_tricks.as_strided(memory, (2, 3, 3), (0, 12, 4))
+    assert served(duoblas.matmul, np.stack([A, 2 * A]), A.T, out=out)[0] is out
+    assert near(memory[0], *product(2 * A, A.T)) and (memory[1] == 0).all()
 
 
 def test_context():
