@@ -7,6 +7,7 @@
     print(duoblas.explain()["reason"])
 
 NumPy arrays in and out; CuPy's, PyTorch's and others are used on their device without a copy.
+matmul, dot, vdot, sum and abs_sum have NumPy's rules, and leave to NumPy what is not float32.
 """
 
 from ._context import Context, default_context, explain
