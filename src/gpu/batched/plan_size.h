@@ -2,6 +2,7 @@
 #ifndef DUO_BATCHED_PLAN_SIZE_H
 #define DUO_BATCHED_PLAN_SIZE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,10 +18,14 @@ typedef struct duo_batched_size {
     bool beside;        /* other groups fill what the tiles leave free */
     bool gaps_c, odd_c; /* C is not read, and sectors of memory are written in parts: those at the
                            gaps between columns; those that two columns share */
+    bool filled_up[4];  /* false: sizes are compared byte by byte */
     double odd;       /* share of the operands whose columns do not begin with sectors of memory */
     double megabytes; /* of all operands, gaps between columns included */
     double megabytes_c; /* of C, without gaps */
 } duo_batched_size;
+static_assert(sizeof(duo_batched_size) ==
+                  4 * sizeof(int64_t) + 16 * sizeof(bool) + 3 * sizeof(double),
+              "no byte without a name");
 
 /* Are there fours along m, or n, and do they begin on 16 bytes? */
 static inline bool duo_batched_wide(const duo_call *call, const duo_batch *batch, int i)
@@ -79,6 +84,7 @@ static inline duo_batched_size duo_batched_size_of(const duo_call *call, const d
         .beside = false,
         .gaps_c = !reads_c && c->ld != c->rows,
         .odd_c = !reads_c && c->ld == c->rows && c->ld % DUO_BATCHED_SECTOR != 0,
+        .filled_up = {false},
         .odd = duo_batched_odd(call, DUO_A) + duo_batched_odd(call, DUO_B) +
                duo_batched_odd(call, DUO_C),
         .megabytes = duo_batched_megabytes(call, batch, DUO_A) +

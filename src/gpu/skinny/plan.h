@@ -8,6 +8,7 @@
 #ifndef DUO_SKINNY_PLAN_H
 #define DUO_SKINNY_PLAN_H
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -121,7 +122,10 @@ typedef struct duo_skinny_size {
     bool wide_x;               /* 16-byte copies of X are aligned */
     bool vector;               /* a vector product */
     bool ordered;              /* sums have the documented order */
+    bool filled_up[2];         /* false: sizes are compared byte by byte */
 } duo_skinny_size;
+static_assert(sizeof(duo_skinny_size) == 3 * sizeof(int64_t) + 8 * sizeof(bool),
+              "no byte without a name");
 
 typedef struct duo_skinny_device {
     int multiprocessors;

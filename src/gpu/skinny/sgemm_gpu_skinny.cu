@@ -47,8 +47,8 @@ static skinny_problem skinny_problem_of(const sgemm_problem &p, const duo_call *
     q.wide_x = reinterpret_cast<uintptr_t>(q.x) % (kGroup * sizeof(float)) == 0 &&
                (one_run || q.ldx % kGroup == 0);
     q.ordered = call->ordered;
-    *size = {q.rows,   q.columns, q.k, along_k, q.y_along_k, q.wide_x, duo_call_is_vector(call),
-             q.ordered};
+    *size = {q.rows,    q.columns, q.k, along_k, q.y_along_k, q.wide_x, duo_call_is_vector(call),
+             q.ordered, {false}};
     return q;
 }
 
