@@ -142,7 +142,7 @@ static double one_tile_seconds(double k)
  * flat products, k up to 55, took 3 to 8 us longer than predicted without these two (H100). A deep
  * product reads A and B while it multiplies; a flat one writes C after that. If A is not copied 16
  * bytes at a time, as in most cubes, small products take 0.9 us longer (182 of them, H200). The
- * sums of segments are added one after the other.
+ * sums of many segments are added one after the other (H200, k from 17 000 to 1 000 000).
  */
 double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
@@ -164,7 +164,8 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     const double deep = fmin(fmax(k / edge - 1.0, 0.0), 1.0); /* 0: k <= edge; 1: k >= 2 * edge */
     const double multiplied = (duo_curve_seconds(curve, work, 3) - launch) * fmin(idle, 1.0);
     const double moved = traffic_of(call, conditions, m, n, k);
-    const double added = 0.15e-6 * floor((double)call->k / DUO_SEGMENT);
+    const double segments = floor((double)call->k / DUO_SEGMENT), hidden = 150.0;
+    const double added = 0.1e-6 * fmax(segments - hidden, 0.0);
     const double seconds = launch + first + copied + (1.0 - deep) * (multiplied + moved) +
                            deep * hypot(multiplied, moved) + added;
     return fmax(seconds, copied + one_tile_seconds((double)call->k));
@@ -191,7 +192,11 @@ static double batched_mma_seconds(const duo_call *call, const duo_conditions *co
     const double longer =
         duo_curve_seconds(curve, work, 3) - 1e-6 * duo_batched_alone(&cube, &device);
     const double small_in_doubt = 1.05; /* of a product alone (tile_batches.cuh) */
-    return small_in_doubt * 1e-6 * duo_batched_alone(call, &device) + fmax(longer, 0.0);
+    const double seconds =
+        small_in_doubt * 1e-6 * duo_batched_alone(call, &device) + fmax(longer, 0.0);
+    return fmax(seconds, duo_device_memory_seconds(conditions,
+                                                   duo_operand_bytes(&call->operand[DUO_A]) +
+                                                       duo_operand_bytes(&call->operand[DUO_B])));
 }
 
 /* From Turing (7.5) on: Volta's tensor cores have other instructions. */
