@@ -180,7 +180,8 @@ static bool has_batched_mma(const duo_conditions *conditions)
 /*
  * Seconds of these kernels for one product: what the plan predicts, and as much longer as the cube
  * of equal work was measured to take longer than predicted; a cube that took less has the best of
- * shapes. Vectors are read at the memory's rate by sgemm_gpu_skinny, which is no slower.
+ * shapes. The plan knows no single rows and columns: a tile's others are read and multiplied for
+ * nothing. No product takes less than to read A and B.
  */
 static double batched_mma_seconds(const duo_call *call, const duo_conditions *conditions)
 {
@@ -192,8 +193,9 @@ static double batched_mma_seconds(const duo_call *call, const duo_conditions *co
     const double longer =
         duo_curve_seconds(curve, work, 3) - 1e-6 * duo_batched_alone(&cube, &device);
     const double small_in_doubt = 1.05; /* of a product alone (tile_batches.cuh) */
+    const double of_vectors = call->m == 1 || call->n == 1 ? 1.5 : 1.0;
     const double seconds =
-        small_in_doubt * 1e-6 * duo_batched_alone(call, &device) + fmax(longer, 0.0);
+        small_in_doubt * of_vectors * 1e-6 * duo_batched_alone(call, &device) + fmax(longer, 0.0);
     return fmax(seconds, duo_device_memory_seconds(conditions,
                                                    duo_operand_bytes(&call->operand[DUO_A]) +
                                                        duo_operand_bytes(&call->operand[DUO_B])));
@@ -220,12 +222,7 @@ double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *condit
                  k = duo_whole_tiles(call->k, 64);
     const int c = conditions->capability;
     *threads = 0;
-    if (has_batched_mma(conditions)) {
-        const double seconds = batched_mma_seconds(call, conditions);
-        return duo_call_is_vector(call)
-                   ? fmax(seconds, duo_sgemm_gpu_skinny_cost(call, conditions, threads))
-                   : seconds;
-    }
+    if (has_batched_mma(conditions)) return batched_mma_seconds(call, conditions);
     /* Capabilities with many tensor cores; 0: not looked at yet. */
     const bool many_products = c == 0 || c == 75 || c == 80 || c == 100;
     const double multiplying = 0.75; /* of a block's time; the rest splits A and B (H200) */
