@@ -94,7 +94,7 @@ static void published(void)
     fclose(file);
     CHECK(count >= 100, "only %d figures", count);
     CHECK(finite == count, "%d of %d predicted", finite, count);
-    CHECK(close >= 0.78 * count, "%d of %d within %g", close, count, kClose);
+    CHECK(close >= 0.8 * count, "%d of %d within %g", close, count, kClose);
     CHECK(low >= 0.22 * count && low <= 0.75 * count, "%d of %d below the prediction", low, count);
 }
 

@@ -136,15 +136,16 @@ static double one_tile_seconds(double k)
 }
 
 /*
- * Few tiles do no harm, because blocks share them by segments of k; but not evenly: segments of
- * tiles that fill the multiprocessors 1.1 times take nearly as long as twice as many. Beginning and
- * ending a tile takes as long as `ends` more steps of k (ffma/plan.cuh). Half a tile takes two
- * thirds of its time. A flat product has more tiles than the cube of equal work, and waits for each
- * multiprocessor's first tile: seven flat products, k up to 55, took 3 to 8 us longer than
- * predicted without these two (H100). A deep product reads A and B while it multiplies; a flat one
- * writes C after that. If A is not copied 16 bytes at a time, as in most cubes, small products take
- * 0.9 us longer (182 of them, H200). The sums of many segments are added one after the other (H200,
- * k from 17 000 to 1 000 000).
+ * Few tiles do no harm: blocks share them by segments of k. Where the product is like a cube, they
+ * share unevenly: a second wave of segments takes as long as the first, however few it has.
+ *
+ * Beginning and ending a tile takes as long as `ends` more steps of k (ffma/plan.cuh). Half a tile
+ * takes two thirds of its time. A flat product has more tiles than the cube of equal work, and
+ * waits for each multiprocessor's first tile: seven flat products, k up to 55, took 3 to 8 us
+ * longer than predicted without these two (H100). A deep product reads A and B while it multiplies;
+ * a flat one writes C after that. If A is not copied 16 bytes at a time, as in most cubes, small
+ * products take 0.9 us longer (182 of them, H200). A second kernel adds the sums of segments. They
+ * take time if there are many (H200, k from 17 000 to 1 000 000).
  */
 double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
@@ -164,13 +165,14 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     const bool wide_copies = !call->transa && call->m % 4 == 0 && call->operand[DUO_A].ld % 4 == 0;
     const double copied = wide_copies ? 0.0 : 0.9e-6;
     const double deep = fmin(fmax(k / edge - 1.0, 0.0), 1.0); /* 0: k <= edge; 1: k >= 2 * edge */
-    const double waves = ceil((double)call->m / kTile) * ceil((double)call->n / kTile) *
-                         ceil((double)call->k / DUO_SEGMENT) / duo_multiprocessors(conditions);
-    const double uneven = waves > 0.7 ? ceil(waves) / waves : 1.0;
+    const double segments = ceil((double)call->k / DUO_SEGMENT), hidden = 150.0;
+    const double waves = ceil((double)call->m / kTile) * ceil((double)call->n / kTile) * segments /
+                         duo_multiprocessors(conditions);
+    const bool like_a_cube = k >= 0.5 * edge && k <= 2.0 * edge;
+    const double uneven = like_a_cube && waves > 0.7 ? ceil(waves) / waves : 1.0;
     const double multiplied =
         (duo_curve_seconds(curve, work, 3) - launch) * fmin(idle, 1.0) * uneven;
     const double moved = traffic_of(call, conditions, m, n, k);
-    const double segments = floor((double)call->k / DUO_SEGMENT), hidden = 150.0;
     const double added = 0.1e-6 * fmax(segments - hidden, 0.0);
     const double seconds = launch + first + copied + (1.0 - deep) * (multiplied + moved) +
                            deep * hypot(multiplied, moved) + added;
@@ -184,10 +186,10 @@ static bool has_batched_mma(const duo_conditions *conditions)
 }
 
 /*
- * Seconds of these kernels for one product: what the plan predicts, and as much longer as the cube
- * of equal work was measured to take longer than predicted; a cube that took less has the best of
- * shapes. The plan knows no single rows and columns: a tile's others are read and multiplied for
- * nothing. No product takes less than to read A and B.
+ * Seconds of these kernels for one product: by their plan. The cube of equal work was measured. If
+ * it takes longer than its plan says, the product does, too, by the same time. The plan does not
+ * know that the other rows of a tile are for nothing if C has one row. No product takes less than
+ * to read A and B.
  */
 static double batched_mma_seconds(const duo_call *call, const duo_conditions *conditions)
 {

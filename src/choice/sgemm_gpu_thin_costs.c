@@ -48,23 +48,27 @@ static double clock_seconds(const duo_conditions *conditions)
     return seconds < fastest ? fastest : seconds > slowest ? slowest : seconds;
 }
 
-/* The clocks that the plan takes longer than the smallest product. ordered: the plan is one for the
- * documented order. */
-static double skinny_clocks(const duo_call *call, const duo_conditions *conditions, bool ordered)
+/* ordered: sums have the documented order. */
+static duo_skinny_size skinny_size(const duo_call *call, bool ordered)
 {
     const bool swapped = call->m < call->n;
-    const duo_skinny_size size = {.rows = long_side(call) > 1 ? long_side(call) : 1,
-                                  .columns = thin_side(call) > 1 ? thin_side(call) : 1,
-                                  .k = call->k > 1 ? call->k : 1,
-                                  .x_along_k = swapped ? !call->transb : call->transa,
-                                  .y_along_k = swapped ? call->transa : !call->transb,
-                                  .wide_x = call->operand[swapped ? DUO_B : DUO_A].ld % 4 == 0,
-                                  .vector = duo_call_is_vector(call),
-                                  .ordered = ordered};
+    return (duo_skinny_size){.rows = long_side(call) > 1 ? long_side(call) : 1,
+                             .columns = thin_side(call) > 1 ? thin_side(call) : 1,
+                             .k = call->k > 1 ? call->k : 1,
+                             .x_along_k = swapped ? !call->transb : call->transa,
+                             .y_along_k = swapped ? call->transa : !call->transb,
+                             .wide_x = call->operand[swapped ? DUO_B : DUO_A].ld % 4 == 0,
+                             .vector = duo_call_is_vector(call),
+                             .ordered = ordered};
+}
+
+/* The clocks that the plan takes longer than the smallest product. */
+static double skinny_clocks(const duo_skinny_size *size, const duo_conditions *conditions)
+{
     const duo_skinny_device device = {.multiprocessors = (int)duo_multiprocessors(conditions),
                                       .shared_bytes = 228 << 10};
     const duo_skinny_plan plan =
-        duo_skinny_plan_of(&size, &device, DUO_SKINNY_WORKSPACE / (int64_t)sizeof(float));
+        duo_skinny_plan_of(size, &device, DUO_SKINNY_WORKSPACE / (int64_t)sizeof(float));
     const double in_launch = 0.75 * duo_skinny_block; /* of the smallest product */
     return plan.clocks > in_launch ? plan.clocks - in_launch : 0.0;
 }
@@ -75,12 +79,11 @@ static double skinny_clocks(const duo_call *call, const duo_conditions *conditio
 static double thin_seconds(const duo_call *call, const duo_conditions *conditions)
 {
     const double slower = 1.25;
-    const bool ordered = conditions->math == DUO_MATH_IEEE;
-    const bool many_rows = long_side(call) >= 2000 && thin_side(call) > 1 && call->k <= 1000;
-    const bool by_4_bytes = call->operand[call->m < call->n ? DUO_B : DUO_A].ld % 4 != 0;
-    const double starting = many_rows && by_4_bytes ? 1.4 : 1.0;
-    return fmax(starting * skinny_clocks(call, conditions, ordered) * clock_seconds(conditions),
-                slower * moving_seconds(call, conditions, (double)(call->k > 1 ? call->k : 1)));
+    const duo_skinny_size size = skinny_size(call, conditions->math == DUO_MATH_IEEE);
+    const bool short_k = size.rows >= 2000 && size.columns > 1 && size.k <= 1000;
+    const double starting = short_k && !size.wide_x ? 1.4 : 1.0;
+    return fmax(starting * skinny_clocks(&size, conditions) * clock_seconds(conditions),
+                slower * moving_seconds(call, conditions, (double)size.k));
 }
 
 /* If C is small but not thin, the product is nearly a cube: by the algorithm's own curve. What its
@@ -95,8 +98,10 @@ double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *con
     if (thin_side(call) > DUO_SKINNY_WIDEST && own->count > 0) {
         const int64_t edge = 4 * (int64_t)(cbrt(work) / 4.0 + 1.0);
         const duo_call cube = duo_call_sgemm(false, false, edge, edge, edge, 1.0f, 0.0f);
-        const double longer = skinny_clocks(call, conditions, conditions->math == DUO_MATH_IEEE) -
-                              skinny_clocks(&cube, conditions, false);
+        const duo_skinny_size size = skinny_size(call, conditions->math == DUO_MATH_IEEE);
+        const duo_skinny_size of_cube = skinny_size(&cube, false);
+        const double longer =
+            skinny_clocks(&size, conditions) - skinny_clocks(&of_cube, conditions);
         return duo_curve_seconds(own, work, 3) + fmax(longer, 0.0) * clock_seconds(conditions);
     }
     return (own->count > 0 ? duo_launch_seconds(own) : duo_device_memory_seconds(conditions, 0.0)) +

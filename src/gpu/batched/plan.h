@@ -2,10 +2,10 @@
  * batched/plan.h - the kernels of batches; which of them a batch takes, and its microseconds. The
  * kernels plan by it, and call/route_batch.c predicts by it.
  *
- * Each kernel gets an estimate of its time on an H100: a fixed part, one that grows with k, and the
- * longer of its work on one multiprocessor and of its traffic, with a quarter of the other. Fitted
- * to 550 random batches of 1 to 600, then to 600 others; the choice takes 3 to 4 % longer than the
- * best of all.
+ * Each kernel gets an estimate of its time on an H100 with the device's memory. It has a fixed
+ * part, one that grows with k, and the longer of its work on one multiprocessor and of its traffic,
+ * with a quarter of the other. Fitted to 550 random batches of 1 to 600, then to 600 others; the
+ * choice takes 3 to 4 % longer than the best of all.
  */
 #ifndef DUO_BATCHED_PLAN_H
 #define DUO_BATCHED_PLAN_H

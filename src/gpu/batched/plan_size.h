@@ -18,7 +18,7 @@ typedef struct duo_batched_size {
     bool beside;        /* other groups fill what the tiles leave free */
     bool gaps_c, odd_c; /* C is not read, and sectors of memory are written in parts: those at the
                            gaps between columns; those that two columns share */
-    bool filled_up[4];  /* false: sizes are compared byte by byte */
+    bool padding[4];    /* false: sizes are compared byte by byte */
     double odd;       /* share of the operands whose columns do not begin with sectors of memory */
     double megabytes; /* of all operands, gaps between columns included */
     double megabytes_c; /* of C, without gaps */
@@ -84,7 +84,7 @@ static inline duo_batched_size duo_batched_size_of(const duo_call *call, const d
         .beside = false,
         .gaps_c = !reads_c && c->ld != c->rows,
         .odd_c = !reads_c && c->ld == c->rows && c->ld % DUO_BATCHED_SECTOR != 0,
-        .filled_up = {false},
+        .padding = {false},
         .odd = duo_batched_odd(call, DUO_A) + duo_batched_odd(call, DUO_B) +
                duo_batched_odd(call, DUO_C),
         .megabytes = duo_batched_megabytes(call, batch, DUO_A) +

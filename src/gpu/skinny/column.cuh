@@ -1,10 +1,11 @@
 /*
  * skinny/column.cuh - the sums of a segment for tiles of one column of C.
  *
- * Each element of X is needed once, so it does not go through shared memory: lanes read it where it
- * lies, at any alignment, and read the next steps while they multiply those before. The order is
- * that of the other tiles of vector products: a segment has DUO_CHAINS chains, which are added in
- * pairs 4, 2 and 1 apart.
+ * Each element of X is needed once, so it does not go through shared memory. Lanes read it where it
+ * lies, at any alignment. They read the next steps while they multiply those before.
+ *
+ * Order     as of the other tiles of vector products: a segment has DUO_CHAINS chains. They are
+ *           added in pairs 4, 2 and 1 apart
  */
 #ifndef DUO_SKINNY_COLUMN_CUH
 #define DUO_SKINNY_COLUMN_CUH
@@ -12,7 +13,7 @@
 #include "gpu/sgemm.cuh"
 #include "gpu/skinny/problem.cuh"
 
-/* The part of a segment that is inside the matrix. */
+/* The steps of a segment that are inside, and Y there. */
 struct column_segment {
     int64_t first;
     int steps;
@@ -21,8 +22,7 @@ struct column_segment {
     __device__ __forceinline__ column_segment(const skinny_problem &p, int64_t segment)
     {
         first = segment * p.segment;
-        const int64_t left = p.k - first;
-        steps = left < p.segment ? left > 0 ? (int)left : 0 : p.segment;
+        steps = p.steps_from(first);
         y_step = p.y_along_k ? 1 : p.ldy;
         y = p.y + first * y_step;
     }
@@ -40,6 +40,7 @@ struct column_along_k {
     const float *x, *y;
     int64_t row_step, y_step;
     int row, inside, chain; /* the lane's first row, its rows inside, its chain */
+    bool all_inside;
     float sum[kRows];
 
     __device__ __forceinline__ column_along_k(const skinny_problem &p, const skinny_block &block,
@@ -50,13 +51,14 @@ struct column_along_k {
         chain = me.chain;
         const int left = (int)min(block.rows_left, (int64_t)Tile::kRows) - row;
         inside = max((left + Tile::kLanesM - 1) / Tile::kLanesM, 0);
+        all_inside = inside == kRows;
         x = p.x + ((block.first_row + row) * p.ldx + s.first + chain);
         y = s.y + chain * s.y_step;
         row_step = Tile::kLanesM * p.ldx;
         y_step = kChains * s.y_step;
     }
     template <bool Whole>
-    __device__ __forceinline__ void read_part(part &to, int left)
+    __device__ __forceinline__ void read(part &to, int left)
     {
 #pragma unroll
         for (int u = 0; u < kAtOnce; u++) {
@@ -69,13 +71,6 @@ struct column_along_k {
         }
         x += kSteps;
         y += kAtOnce * y_step;
-    }
-    __device__ __forceinline__ void read(part &to, int left)
-    {
-        if (inside == kRows && left >= kSteps)
-            read_part<true>(to, left);
-        else
-            read_part<false>(to, left);
     }
     __device__ __forceinline__ void multiply(const part &by)
     {
@@ -129,7 +124,7 @@ struct column_along_rows {
         y_step = s.y_step;
     }
     template <bool Whole>
-    __device__ __forceinline__ void read_part(part &to, int left)
+    __device__ __forceinline__ void read(part &to, int left)
     {
         to.y = lane < (Whole ? kSteps : min(left, kSteps)) ? *y : kFillB;
 #pragma unroll
@@ -141,13 +136,6 @@ struct column_along_rows {
                                  : kFillA;
         x += kSteps * ldx;
         y += kSteps * y_step;
-    }
-    __device__ __forceinline__ void read(part &to, int left)
-    {
-        if (all_inside && left >= kSteps)
-            read_part<true>(to, left);
-        else
-            read_part<false>(to, left);
     }
     __device__ __forceinline__ void multiply(const part &by)
     {
@@ -179,12 +167,18 @@ sum_column(const skinny_problem &p, const skinny_block &block, const skinny_plac
     const column_segment s(p, segment);
     Column column(p, block, me, s);
     typename Column::part even, odd;
-    column.read(even, s.steps);
+    auto read = [&](typename Column::part &to, int left) {
+        if (column.all_inside && left >= Column::kSteps)
+            column.template read<true>(to, left);
+        else
+            column.template read<false>(to, left);
+    };
+    read(even, s.steps);
 #pragma unroll 1
     for (int left = s.steps; left > 0; left -= 2 * Column::kSteps) {
-        column.read(odd, left - Column::kSteps);
+        read(odd, left - Column::kSteps);
         column.multiply(even);
-        column.read(even, left - 2 * Column::kSteps);
+        read(even, left - 2 * Column::kSteps);
         column.multiply(odd);
     }
     column.store(sums);

@@ -122,7 +122,7 @@ typedef struct duo_skinny_size {
     bool wide_x;               /* 16-byte copies of X are aligned */
     bool vector;               /* a vector product */
     bool ordered;              /* sums have the documented order */
-    bool filled_up[2];         /* false: sizes are compared byte by byte */
+    bool padding[2];           /* false: sizes are compared byte by byte */
 } duo_skinny_size;
 static_assert(sizeof(duo_skinny_size) == 3 * sizeof(int64_t) + 8 * sizeof(bool),
               "no byte without a name");
@@ -344,7 +344,7 @@ static inline duo_skinny_plan duo_skinny_plan_of(const duo_skinny_size *size,
             const double fill = (double)(resident * device->multiprocessors) / (double)tiles;
             int64_t before = 0;
             for (int round = 0; round <= rounds; round++) {
-                /* One range, or as many as fill the device once, twice, .... */
+                /* One range, or as many as fill the device once, twice, and so on. */
                 const int64_t wanted = round == 0 ? 1 : (int64_t)(fill * round);
                 if (round > 0 && best.clocks <= least + duo_skinny_ranges) break;
                 if (wanted <= before) continue;

@@ -19,6 +19,13 @@ struct skinny_problem {
     int slots_of_tile;
     unsigned *tickets; /* for the tiles. NULL: a second kernel adds the slots */
     float alpha, beta;
+
+    /* Steps of a segment that begins there: those inside. */
+    __device__ __forceinline__ int steps_from(int64_t first) const
+    {
+        const int64_t left = k - first;
+        return left < segment ? left > 0 ? (int)left : 0 : segment;
+    }
 };
 
 /* Where a block works: a tile of C, or of its transpose, and a range of k. */

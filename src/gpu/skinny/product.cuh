@@ -63,8 +63,8 @@ sum_by_slabs(const skinny_problem &p, const skinny_block &block, const skinny_pl
     using y_along_columns =
         skinny_loader<Tile::kColumnsCopied, kSlab, Tile::kThreads, 1, kPitchY<Tile>, false, 1>;
 
-    const int64_t first = segment * p.segment, to_end = p.k - first;
-    int to_load = to_end < p.segment ? to_end > 0 ? (int)to_end : 0 : p.segment;
+    const int64_t first = segment * p.segment;
+    int to_load = p.steps_from(first);
     int to_multiply = to_load;
     const bool whole_groups =
         block.rows_left >= Tile::kRows ? Tile::kRows % kGroup == 0 : block.rows_left % kGroup == 0;
