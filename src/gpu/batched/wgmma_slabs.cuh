@@ -16,8 +16,6 @@
 /* ---- Shared memory ---- */
 
 constexpr int kWgmmaEdge = 128; /* of a tile along j */
-constexpr int kSplitters = 4; /* warps of a warpgroup: each has 8 runs, or rows, of every square */
-static_assert(32 * kSplitters == kWarpgroup && 8 * kSplitters == kSquare, "all of a square");
 
 /* Where tiles in doubt are computed, by one warpgroup: half of its part at a time. */
 using doubtful_tile = batch_tile<64, 8, 16, 1>;
@@ -69,15 +67,15 @@ struct wgmma_memory {
     {
         for (int s = 0; s < kSlabsI; s++) {
             barrier_init(shared_address(&copied_i[s]), Boxes ? 1 : kWarpgroup);
-            barrier_init(shared_address(&taken_i[s]), kSplitters);
+            barrier_init(shared_address(&taken_i[s]), kWarpgroup);
         }
         for (int s = 0; s < kSlabsJ; s++) {
             barrier_init(shared_address(&copied_j[s]), Boxes ? 1 : kWarpgroup);
-            barrier_init(shared_address(&taken_j[s]), kMultiplyingThreads / 32);
+            barrier_init(shared_address(&taken_j[s]), kMultiplyingThreads);
         }
         for (int s = 0; s < kSplitSlabs; s++) {
-            barrier_init(shared_address(&split[s]), kSplitters);
-            barrier_init(shared_address(&multiplied[s]), kMultiplyingThreads / 32);
+            barrier_init(shared_address(&split[s]), kWarpgroup);
+            barrier_init(shared_address(&multiplied[s]), kMultiplyingThreads);
         }
         barrier_init_done();
     }

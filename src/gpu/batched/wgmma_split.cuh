@@ -131,10 +131,8 @@ static __device__ __forceinline__ void split_tiles(const Source &source,
                 of.store<kAlongK, Source::kSmallInDoubt>(x[s], shared.hi + place + s * kSquareBytes,
                                                          shared.lo + place + s * kSquareBytes);
             writes_before_products();
-            if (elect_one()) {
-                barrier_arrive(shared.split + 8 * to.at);
-                barrier_arrive(shared.taken_i + 8 * from.at); /* x was used, so it is loaded */
-            }
+            barrier_arrive(shared.split + 8 * to.at);
+            barrier_arrive(shared.taken_i + 8 * from.at); /* x was used, so it is loaded */
             from.advance();
             to.advance();
         };

@@ -152,9 +152,9 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
 #pragma unroll 1
             for (int slab = 0; slab < slabs; slab++) { /* all of the warpgroup is outside */
                 barrier_wait(shared.copied_j + 8 * from.at, from.phase);
-                if (elect_one()) barrier_arrive(shared.taken_j + 8 * from.at);
+                barrier_arrive(shared.taken_j + 8 * from.at);
                 barrier_wait(shared.split + 8 * place.at, place.phase);
-                if (elect_one()) barrier_arrive(shared.multiplied + 8 * place.at);
+                barrier_arrive(shared.multiplied + 8 * place.at);
                 from.advance();
                 place.advance();
             }
@@ -193,14 +193,14 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
             barrier_wait(shared.split + 8 * place.at, place.phase);
             begin_products(chain, rows, hi, lo, shared.hi + at * Memory::kSplitBytes,
                            shared.lo + at * Memory::kSplitBytes);
-            if (elect_one()) barrier_arrive(shared.taken_j + 8 * from.at); /* rows were used */
+            barrier_arrive(shared.taken_j + 8 * from.at); /* rows were used */
             from.advance();
             place.advance();
             if (slab < slabs) load();
             products_wait<0>(chain); /* until here hi and lo are not written */
 #pragma unroll
             for (int r = 0; r < Down / 2; r++) sum[r] += chain[r];
-            if (elect_one()) barrier_arrive(shared.multiplied + 8 * at);
+            barrier_arrive(shared.multiplied + 8 * at);
             if (slab == slabs) break;
         }
         int again = t; /* what is needed only here was not kept */

@@ -301,20 +301,6 @@ static __device__ __forceinline__ bool any_multiplier(bool mine)
     return any != 0;
 }
 
-/* Waits for all lanes of the warp; true for one of them. */
-static __device__ __forceinline__ bool elect_one()
-{
-    uint32_t mine;
-    __syncwarp();
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "elect.sync _|p, 0xffffffff;\n"
-                 "selp.u32 %0, 1, 0, p;\n"
-                 "}\n"
-                 : "=r"(mine));
-    return mine != 0;
-}
-
 static __device__ __forceinline__ uint32_t clock_now()
 {
     uint32_t now;
