@@ -15,7 +15,7 @@
 #include "support/harness.h"
 #include "support/oracle.h"
 
-enum { OPERANDS = 3, KINDS = 6, DRAWS = 200000, WAYS = 8 };
+enum { OPERANDS = 3, KINDS = 6, DRAWS = 200000, WAYS = 16 };
 
 static const char *const names[DUO_BATCHED_KERNELS] = {
     [DUO_BATCHED_TILE_8] = "tile_8",     [DUO_BATCHED_TILE_16] = "tile_16",
@@ -135,15 +135,29 @@ static duo_batched_device first_device(void)
                                 duo_memory_rate(info.memory_clock_khz, info.memory_bus_bits)};
 }
 
-/* Of wgmma, which has two ways to copy, takes products in two ways, and may cut k in parts. */
-static bool goes_so(const duo_batched_size *size, const duo_batched_device *device,
+/* How wgmma copies A and B: by chunks, by tensor copies, by these in quarters, and the same of
+ * products that run on. */
+static int copies_of(const batch *b, const duo_batched_size *size)
+{
+    bool runs_on = false;
+    if (!size->boxes) return 0;
+    if (!size->shifted_a && !size->shifted_b) return 1;
+    for (int i = 0; i < 2; i++) {
+        const int64_t stride = b->floats[i] + b->gap;
+        runs_on |= stride % 4 != 0 && stride % b->ld[i] == 0;
+    }
+    return runs_on ? 3 : 2;
+}
+
+/* Of wgmma, which besides takes products in two ways, and may cut k in parts. */
+static bool goes_so(const batch *b, const duo_batched_size *size, const duo_batched_device *device,
                     duo_batched_kernel kernel, int way)
 {
-    const bool boxes = way % 2 == 1, turned = way / 2 % 2 == 1, parts = way / 4 == 1;
+    const bool turned = way / 4 % 2 == 1, parts = way / 8 == 1;
     if (kernel < DUO_BATCHED_WGMMA_32) return true;
     const duo_batched_cut cut = duo_batched_cut_of(size->m, size->n, size->k, size->count,
                                                    duo_batched_wgmma_rows(kernel), device);
-    return size->boxes == boxes && (cut.parts > 1) == parts &&
+    return copies_of(b, size) == way % 4 && (cut.parts > 1) == parts &&
            (cut.turned == turned || kernel > DUO_BATCHED_WGMMA_64);
 }
 
@@ -160,7 +174,7 @@ static bool find(test_rng *rng, duo_batched_kernel kernel, int way, batch *b)
         if (!is_small(b)) continue;
         b->list[0] = b->list[1] = b->list[2] = &b->after; /* any */
         const duo_batched_size size = size_of(b);
-        if (!goes_so(&size, &device, kernel, way)) continue;
+        if (!goes_so(b, &size, &device, kernel, way)) continue;
         const duo_batched_kernel first = tensor ? DUO_BATCHED_TENSOR : DUO_BATCHED_TILE_8;
         const duo_batched_kernel end = tensor ? DUO_BATCHED_KERNELS : DUO_BATCHED_TENSOR;
         if (duo_batched_least(&size, &device, first, end, &seconds) != kernel) continue;
@@ -378,11 +392,12 @@ static void one_batch(duo_context *ctx, test_rng *rng, duo_batched_kernel kernel
 static void every_kernel(void)
 {
     test_rng rng = test_rng_for("kernels");
-    const int rounds = test_amount(WAYS, 2 * WAYS, 15 * WAYS);
     /* The plan has the times of an H100: there it takes every kernel. */
     const duo_batched_device device = first_device();
     const bool fitted = device.capability == DUO_BATCHED_WGMMA_CAPABILITY && !test_on_sim();
     for (int kernel = 0; kernel < DUO_BATCHED_KERNELS; kernel++) {
+        const int ways = kernel < DUO_BATCHED_WGMMA_32 ? 4 : WAYS;
+        const int rounds = test_amount(ways, 2 * ways, 15 * ways);
         int done = 0;
         for (int round = 0; round < rounds; round++) {
             batch b;

@@ -246,12 +246,14 @@ static inline double duo_batched_wgmma_cost(duo_batched_kernel kernel, const duo
 {
     static const struct {
         double first, step, tile, slab, megabyte, chunks, reads_c, chunks_megabyte,
-            least; /* of a tile's work, however few columns it has */
-    } of[] = {{2.3, 0.0761, 1.34, 0.438, 0.217, 0.859, 0.398, 0.0, 0.556},
-              {2.03, 0.153, 1.72, 0.521, 0.268, 0.7, 0.56, 0.0, 0.586},
-              {2.28, 0.13, 2.27, 0.728, 0.286, 0.396, 0.602, 0.239, 0.575},
-              {2.03, 0.164, 2.94, 0.872, 0.296, 0.395, 0.603, 0.177, 0.573}};
+            least;       /* of a tile's work, however few columns it has */
+        double quarters; /* of a slab's work besides, if an operand is shifted */
+    } of[] = {{2.3, 0.0761, 1.34, 0.438, 0.217, 0.859, 0.398, 0.0, 0.556, 0.2},
+              {2.03, 0.153, 1.72, 0.521, 0.268, 0.7, 0.56, 0.0, 0.586, 0.14},
+              {2.28, 0.13, 2.27, 0.728, 0.286, 0.396, 0.602, 0.239, 0.575, 0.1},
+              {2.03, 0.164, 2.94, 0.872, 0.296, 0.395, 0.603, 0.177, 0.573, 0.1}};
     const double chunks = s->boxes && !s->beside ? 0.0 : 1.0;
+    const double quarters = chunks == 0.0 && (s->shifted_a || s->shifted_b) ? 1.0 : 0.0;
     const int down = duo_batched_wgmma_rows(kernel), number = (int)kernel - DUO_BATCHED_WGMMA_32;
     const duo_batched_cut cut = duo_batched_cut_of(s->m, s->n, s->k, s->count, down, device);
     const int64_t parts = s->beside ? 1 : cut.parts;
@@ -265,12 +267,13 @@ static inline double duo_batched_wgmma_cost(duo_batched_kernel kernel, const duo
          (last > 0 ? of[number].least + (1.0 - of[number].least) / 4.0 * duo_batched_parts(last, 32)
                    : 0.0)) /
         tiles;
-    return duo_batched_sum(device, of[number].first + of[number].step * slabs + adding,
-                           (s->beside ? share : ceil(share)) * work *
-                               (of[number].tile * (1.0 + (s->reads_c ? of[number].reads_c : 0.0)) +
-                                of[number].slab * slabs * (1.0 + of[number].chunks * chunks)),
-                           of[number].megabyte * s->megabytes *
-                               (1.0 + of[number].chunks_megabyte * chunks));
+    return duo_batched_sum(
+        device, of[number].first + of[number].step * slabs + adding,
+        (s->beside ? share : ceil(share)) * work *
+            (of[number].tile * (1.0 + (s->reads_c ? of[number].reads_c : 0.0)) +
+             of[number].slab * slabs *
+                 (1.0 + of[number].chunks * chunks + of[number].quarters * quarters)),
+        of[number].megabyte * s->megabytes * (1.0 + of[number].chunks_megabyte * chunks));
 }
 
 /* Infinite: the kernel does not take the batch. */

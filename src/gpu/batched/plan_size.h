@@ -41,11 +41,24 @@ static inline bool duo_batched_shifted(const duo_call *call, const duo_batch *ba
     return duo_batch_bits(batch, call, i) % 16 != 0;
 }
 
-/* Can tensor copies read it? All columns are on 16 bytes, and a stride apart. */
+/* Do all columns of all products follow each other, an equal distance apart, though products are not
+ * a multiple of 16 bytes apart? */
+static inline bool duo_batched_runs_on(const duo_call *call, const duo_batch *batch, int i)
+{
+    const int64_t stride = batch->stride[i], ld = call->operand[i].ld;
+    return batch->count > 1 && stride * (int64_t)sizeof(float) % 16 != 0 && stride % ld == 0;
+}
+
+/* Can tensor copies read it? Its columns may be anywhere; its products are a multiple of 16 bytes
+ * apart, or run on. */
 static inline bool duo_batched_boxes(const duo_call *call, const duo_batch *batch, int i)
 {
-    return !duo_batch_listed(batch, i) && batch->stride[i] >= 0 &&
-           !duo_batched_shifted(call, batch, i);
+    enum { MOST_COLUMNS = 1 << 30 };
+    const int64_t stride = batch->stride[i];
+    return !duo_batch_listed(batch, i) && stride >= 0 &&
+           (batch->count == 1 || stride * (int64_t)sizeof(float) % 16 == 0 ||
+            duo_batched_runs_on(call, batch, i)) &&
+           stride / call->operand[i].ld <= MOST_COLUMNS / batch->count;
 }
 
 enum { DUO_BATCHED_SECTOR = 8 }; /* floats */

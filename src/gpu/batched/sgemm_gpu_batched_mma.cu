@@ -17,26 +17,51 @@
 #include "gpu/launch.cuh"
 #include "gpu/split/wgmma/tensor_map.cuh"
 
-/* Makes the map of an operand's matrices, in boxes of 32 k; and of all rows of a tile if neighbours
- * in memory are neighbours in k, else of 32. False: tensor copies cannot read it. */
-static bool make_map(CUtensorMap *map, const duo_call *call, const duo_batch *batch, int i,
-                     int rows)
+/* Makes the maps of an operand's matrices for slabs of Rows rows. False: tensor copies cannot read
+ * it. */
+template <int Rows>
+static bool make_maps(operand_maps *maps, const duo_call *call, const duo_batch *batch, int i)
 {
     const duo_operand &o = call->operand[i];
-    const bool along_k = duo_call_along_k(call, i), shared = batch->stride[i] == 0;
+    const bool along_k = duo_call_along_k(call, i), shifted = duo_batched_shifted(call, batch, i);
+    const bool runs_on = duo_batched_runs_on(call, batch, i);
+    const int64_t products = batch->stride[i] == 0 || runs_on ? 1 : batch->count;
+    maps->shifted = shifted;
+    maps->columns = runs_on ? (int)(batch->stride[i] / o.ld) : 0;
     decltype(&cuTensorMapEncodeTiled) encode;
     if (!duo_batched_boxes(call, batch, i) || encode_function(&encode) != cudaSuccess) return false;
-    const cuuint64_t column = (cuuint64_t)o.ld * sizeof(float);
-    const cuuint64_t sizes[3] = {(cuuint64_t)o.rows, (cuuint64_t)o.columns,
-                                 shared ? 1 : (cuuint64_t)batch->count};
-    const cuuint64_t strides[2] = {column,
-                                   shared ? column : (cuuint64_t)batch->stride[i] * sizeof(float)};
-    const cuuint32_t box[3] = {kSquare, (cuuint32_t)(along_k ? rows : kSquare), 1};
+    const int quarters = shifted ? kQuarters : 1;
+    const int rows = (int)min((int64_t)Rows, along_k ? o.columns : o.rows); /* of any tile */
+    int run = kSquare, runs = (along_k ? Rows : kSquare) / quarters; /* floats of one; of a box */
+    if (shifted && along_k) {
+        run = kSquare + 4;
+        runs = (rows + kQuarters - 1) / kQuarters;
+    } else if (shifted) {
+        run = (rows + 6) / 8 * 8 + 4; /* and 3: runs are shifted. So lanes use all banks */
+    }
+    maps->pitch = run * (int)sizeof(float);
+    maps->bytes = shifted ? quarters * runs * maps->pitch : Rows * kRunBytes;
+    const cuuint64_t column = (cuuint64_t)o.ld * sizeof(float) * quarters;
+    const cuuint64_t strides[2] = {
+        column, products == 1 ? column : (cuuint64_t)batch->stride[i] * sizeof(float)};
+    const cuuint32_t box[3] = {(cuuint32_t)run, (cuuint32_t)runs, 1};
     const cuuint32_t steps[3] = {1, 1, 1};
-    return encode(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, o.address, sizes, strides, box, steps,
-                  CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+    const int64_t all = o.columns + maps->columns * (batch->count - 1);
+    for (int q = 0; q < quarters; q++) {
+        const int64_t first = q < all ? q : 0; /* a column; if there are fewer, any will do */
+        float *const x = o.address + first * o.ld;
+        const int shift = shift_of(x);
+        const cuuint64_t sizes[3] = {(cuuint64_t)(o.rows + shift),
+                                     (cuuint64_t)((all - first + quarters - 1) / quarters),
+                                     (cuuint64_t)products};
+        if (encode(&maps->of[q], CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, x - shift, sizes, strides, box,
+                   steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                   shifted ? CU_TENSOR_MAP_SWIZZLE_NONE : CU_TENSOR_MAP_SWIZZLE_128B,
+                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
+            return false;
+    }
+    return true;
 }
 
 /* Bytes of the workspace before the sums of parts of k: of the lists that were sent. */
@@ -72,11 +97,13 @@ struct wgmma {
         const bool turn = source.batch.turned;
         const int a = turn ? DUO_B : DUO_A, b = turn ? DUO_A : DUO_B;
         tensor_maps maps = {};
-        const bool boxes = make_map(&maps.a, call, batch, a, Down) &&
-                           make_map(&maps.b, call, batch, b, kWgmmaEdge);
         const int tiles = source.tiles();
-        return boxes ? wgmma_kernel<Down, true, Source>::queue(source, tiles, maps, how)
-                     : wgmma_kernel<Down, false, Source>::queue(source, tiles, maps, how);
+        if (!make_maps<Down>(&maps.a, call, batch, a) ||
+            !make_maps<kWgmmaEdge>(&maps.b, call, batch, b))
+            return wgmma_kernel<Down, kByChunks, Source>::queue(source, tiles, maps, how);
+        if (maps.a.shifted || maps.b.shifted)
+            return wgmma_kernel<Down, kByQuarters, Source>::queue(source, tiles, maps, how);
+        return wgmma_kernel<Down, kByBoxes, Source>::queue(source, tiles, maps, how);
     }
     /* The parts' sums go to the workspace, then to C. */
     static cudaError_t launch_parts(const tile_batch &whole, const k_parts &k, const duo_call *call,
@@ -108,12 +135,18 @@ struct wgmma {
         if (batch->count == 1) return queue(alone(source.batch), call, batch, how);
         return queue(source, call, batch, how);
     }
+    template <class Source>
+    static cudaError_t load_ways()
+    {
+        cudaError_t error = wgmma_kernel<Down, kByChunks, Source>::load();
+        if (error == cudaSuccess) error = wgmma_kernel<Down, kByBoxes, Source>::load();
+        if (error == cudaSuccess) error = wgmma_kernel<Down, kByQuarters, Source>::load();
+        return error;
+    }
     static cudaError_t load()
     {
-        cudaError_t error = wgmma_kernel<Down, true, one_batch>::load();
-        if (error == cudaSuccess) error = wgmma_kernel<Down, false, one_batch>::load();
-        if (error == cudaSuccess) error = wgmma_kernel<Down, true, batch_k_parts>::load();
-        if (error == cudaSuccess) error = wgmma_kernel<Down, false, batch_k_parts>::load();
+        cudaError_t error = load_ways<one_batch>();
+        if (error == cudaSuccess) error = load_ways<batch_k_parts>();
         return error;
     }
 };
@@ -178,7 +211,8 @@ static cudaError_t load()
     int capability = 0;
     cudaError_t error = current_capability(&capability);
     if (error != cudaSuccess || capability < DUO_BATCHED_WARPS_CAPABILITY) return error;
-    error = look_for_tiles(warps_1::kernel<one_batch>, wgmma_kernel<32, true, one_batch>::kernel);
+    error =
+        look_for_tiles(warps_1::kernel<one_batch>, wgmma_kernel<32, kByBoxes, one_batch>::kernel);
     if (error == cudaSuccess) error = load_warps<warps_1>();
     if (error == cudaSuccess) error = load_warps<warps_2>();
     if (error == cudaSuccess) error = load_warps<warps_4>();

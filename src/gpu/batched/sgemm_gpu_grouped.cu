@@ -45,7 +45,7 @@ static cudaError_t queue_warps(const batch_groups &source, bool, const duo_launc
 
 /* 128 rows would not leave it enough registers. */
 static constexpr int kGroupRows = 96;
-using wgmma_of_groups = wgmma_kernel<kGroupRows, false, batch_groups>;
+using wgmma_of_groups = wgmma_kernel<kGroupRows, kByChunks, batch_groups>;
 
 static cudaError_t queue_wgmma_96(const batch_groups &source, bool, const duo_launch *how)
 {

@@ -28,7 +28,7 @@ struct square_source {
 };
 
 /* Floats from 16 bytes to x. */
-static __device__ __forceinline__ int shift_of(const float *x)
+static __host__ __device__ __forceinline__ int shift_of(const float *x)
 {
     return (int)(reinterpret_cast<uintptr_t>(x) / sizeof(float) % 4);
 }

@@ -2,8 +2,8 @@
  * batched/wgmma_slabs.cuh - how operands come to Hopper's warpgroup matrix products: shared memory
  * of a block, and the warpgroup that copies slabs of 32 k of both operands there.
  *
- * Copies    slabs run on from tile to tile of the block: by tensor copies if all columns are on 16
- *           bytes and have strides, else by chunks of 16 bytes (batched/squares.cuh)
+ * Copies    slabs run on from tile to tile of the block: by tensor copies if columns and products
+ *           have strides that allow it, else by chunks of 16 bytes (batched/squares.cuh)
  */
 #ifndef DUO_BATCHED_WGMMA_SLABS_CUH
 #define DUO_BATCHED_WGMMA_SLABS_CUH
@@ -21,27 +21,71 @@ constexpr int kWgmmaEdge = 128; /* of a tile along j */
 using doubtful_tile = batch_tile<64, 8, 16, 1>;
 static_assert(doubtful_tile::kThreads == kWarpgroup, "a warpgroup computes it");
 
-/* For tiles of Down x 128. Boxes: tensor copies. */
-template <int Down, bool Boxes>
+/*
+ * How a slab of Rows rows is copied.
+ *
+ * Chunks    of 16 bytes, by all threads; its squares may be shifted
+ * Boxes     tensor copies of an operand whose columns are on 16 bytes: with the 128-byte swizzle
+ * Quarters  tensor copies if an operand is shifted. They begin on 16 bytes, in columns that are a
+ *           multiple of 16 bytes apart. Every fourth column is, whatever the leading dimension. So a
+ *           shifted operand is copied in quarters, each with a map of its own: runs 0, 4, 8, ...,
+ *           then 1, 5, 9, ... All runs of a quarter begin equally far off 16 bytes: they are copied
+ *           from there on, four floats longer. Along k a run has 32 k of a row; else it has all rows
+ */
+enum slab_way { kByChunks, kByBoxes, kByQuarters };
+constexpr int kQuarters = 4;
+
+template <int Rows, slab_way Way>
+struct slab_of {
+    static constexpr int kSquares = Rows / kSquare, kShiftedRun = kRunBytes + 16;
+    static constexpr int kBytes = Way == kByChunks  ? kSquares * kSquareRoom
+                                  : Way == kByBoxes ? Rows * kRunBytes
+                                                    : (Rows * kShiftedRun + 1023) / 1024 * 1024;
+
+    /* Bytes from a square to the next. */
+    static __device__ __forceinline__ constexpr int room(bool along_k, bool shifted)
+    {
+        if (Way == kByChunks) return kSquareRoom;
+        return !shifted ? kSquareBytes : along_k ? kSquare / kQuarters * kShiftedRun : kRunBytes;
+    }
+    /* In quarters: bytes from a quarter to the next. pitch: from a run to the next, not along k. */
+    static constexpr int kMostPitch = (Rows + 4) * (int)sizeof(float);
+    static __host__ __device__ __forceinline__ constexpr int quarter(bool along_k, int pitch)
+    {
+        return along_k ? Rows / kQuarters * kShiftedRun : kSquare / kQuarters * pitch;
+    }
+    static_assert(Way != kByQuarters || (kQuarters * quarter(true, 0) <= kBytes &&
+                                         kQuarters * quarter(false, kMostPitch) <= kBytes),
+                  "they fit");
+    /* Bytes to the place of a run, which begins up to three floats behind it. */
+    static __device__ __forceinline__ uint32_t run(bool along_k, int pitch, int number)
+    {
+        return number % kQuarters * quarter(along_k, pitch) +
+               number / kQuarters * (along_k ? kShiftedRun : pitch);
+    }
+};
+
+/* For tiles of Down x 128. */
+template <int Down, slab_way Way>
 struct wgmma_memory {
-    static constexpr int kDownSquares = Down / kSquare, kAcrossSquares = kWgmmaEdge / kSquare;
-    /* Of a copied square; chunks may be shifted. */
-    static constexpr int kRoom = Boxes ? kSquareBytes : kSquareRoom;
+    static constexpr int kDownSquares = Down / kSquare;
+    using slab_i = slab_of<Down, Way>;
+    using slab_j = slab_of<kWgmmaEdge, Way>;
     static constexpr int kSplitBytes = kDownSquares * kSquareBytes;
     static constexpr int kSplitSlabs = 3;
     /* Copied slabs. op(A)'s are soon split, so few will do. op(B)'s wait until then: as many as
      * fit. A block may have 227 KiB; 1 KiB aligns it. */
     static constexpr int kLimit = 227 * 1024 - 1024, kBarriers = 512;
-    static constexpr int kSlabsI = Down > 96 ? (Boxes ? 2 : 3) : 4;
+    static constexpr int kSlabsI = Down > 96 ? (Way == kByChunks ? 3 : 2) : 4;
     static constexpr int kFit =
         (kLimit - kBarriers - kMultipliers * 2 * doubtful_tile::kSlab * (int)sizeof(float) -
-         kSplitSlabs * 2 * kSplitBytes - kSlabsI * kDownSquares * kRoom) /
-        (kAcrossSquares * kRoom);
+         kSplitSlabs * 2 * kSplitBytes - kSlabsI * slab_i::kBytes) /
+        slab_j::kBytes;
     static constexpr int kSlabsJ = kFit < 8 ? kFit : 8;
     static_assert(kSlabsJ >= 2, "one is copied while another is read");
 
     alignas(1024) uint8_t hi[kSplitSlabs][kSplitBytes], lo[kSplitSlabs][kSplitBytes];
-    uint8_t i[kSlabsI][kDownSquares * kRoom], j[kSlabsJ][kAcrossSquares * kRoom]; /* copied */
+    uint8_t i[kSlabsI][slab_i::kBytes], j[kSlabsJ][slab_j::kBytes]; /* copied */
     /* Of each multiplying warpgroup: for tiles in doubt, or to exchange sums. */
     alignas(16) float doubtful[kMultipliers][2 * doubtful_tile::kSlab];
     /* A slab was copied; was read, so that its place is free. */
@@ -62,15 +106,24 @@ struct wgmma_memory {
                 DUO_AT(split),    DUO_AT(multiplied)};
 #undef DUO_AT
     }
+    /* What no copy reaches is zero. By all threads. */
+    __device__ __forceinline__ void clear()
+    {
+        constexpr int kVectors = (sizeof i + sizeof j) / sizeof(float4);
+        static_assert(offsetof(wgmma_memory, j) == offsetof(wgmma_memory, i) + sizeof i, "no gap");
+        for (int x = (int)threadIdx.x; x < kVectors; x += (int)blockDim.x)
+            reinterpret_cast<float4 *>(i)[x] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        writes_before_products();
+    }
     /* By one thread. */
     __device__ __forceinline__ void begin()
     {
         for (int s = 0; s < kSlabsI; s++) {
-            barrier_init(shared_address(&copied_i[s]), Boxes ? 1 : kWarpgroup);
+            barrier_init(shared_address(&copied_i[s]), Way == kByChunks ? kWarpgroup : 1);
             barrier_init(shared_address(&taken_i[s]), kWarpgroup);
         }
         for (int s = 0; s < kSlabsJ; s++) {
-            barrier_init(shared_address(&copied_j[s]), Boxes ? 1 : kWarpgroup);
+            barrier_init(shared_address(&copied_j[s]), Way == kByChunks ? kWarpgroup : 1);
             barrier_init(shared_address(&taken_j[s]), kMultiplyingThreads);
         }
         for (int s = 0; s < kSplitSlabs; s++) {
@@ -80,8 +133,8 @@ struct wgmma_memory {
         barrier_init_done();
     }
 };
-template <int Down, bool Boxes>
-constexpr int kWgmmaBytes = sizeof(wgmma_memory<Down, Boxes>) + 1024; /* to be aligned */
+template <int Down, slab_way Way>
+constexpr int kWgmmaBytes = sizeof(wgmma_memory<Down, Way>) + 1024; /* to be aligned */
 
 /* A slab's place in a ring of Slabs, and the parity of its barriers. In the first round all places
  * are free: waits for the other parity return at once. */
@@ -100,50 +153,92 @@ struct slab_place {
 
 /* ---- The copying warpgroup ---- */
 
-/* Tensor copies: the maps of both operands. */
+/* An operand's maps for tensor copies. Shifted: one of each quarter of its columns, else only the
+ * first. */
+struct operand_maps {
+    CUtensorMap of[kQuarters];
+    bool shifted;
+    int bytes;   /* of a slab's copies. They leave out rows that no tile has: to fill these up
+                    takes longer */
+    int pitch;   /* of a shifted operand: bytes from a quarter's run to the next */
+    int columns; /* from a product to the next, if products of a shifted operand run on; 0: the
+                    maps know products */
+};
 struct tensor_maps {
-    CUtensorMap a, b;
+    operand_maps a, b;
 };
 
-/* Copies all slabs of the block's tiles, by one thread. */
-template <int Down, class Source>
-static __device__ __forceinline__ void copy_boxes(const Source &source, const tensor_maps &maps,
-                                                  wgmma_memory<Down, true> *memory)
-{
-    using Memory = wgmma_memory<Down, true>;
-    const auto shared = memory->all();
-    auto copy = [](const CUtensorMap &map, bool along_k, int rows, uint32_t to, uint32_t barrier,
-                   int row, int k, int product) {
-        barrier_expect(barrier, rows * kRunBytes);
-        if (along_k) {
-            copy_box(to, &map, barrier, k, row, product);
-        } else {
+/* The warpgroup's tensor copies of slabs of Rows rows: a warp's first lane copies every fourth run
+ * if the operand is shifted; else the first warp's copies all. */
+template <int Rows, slab_way Way>
+struct box_copies {
+    using Slab = slab_of<Rows, Way>;
+    int x, column; /* of the next box; of all columns, if products run on */
+
+    __device__ __forceinline__ void begin(const operand_maps &maps, const square_source &o,
+                                          int first_row, int first_k, int product)
+    {
+        x = o.along_k ? first_k : first_row;
+        column = o.along_k ? first_row : first_k;
+        if (Way == kByQuarters && maps.shifted)
+            column += maps.columns * product + (int)threadIdx.x / 32;
+    }
+    /* The next slab. Its barrier waits for the first warp, and for the bytes of all. */
+    __device__ __forceinline__ void copy(const operand_maps &maps, bool along_k, int product,
+                                         uint32_t to, uint32_t barrier)
+    {
+        const bool shifted = Way == kByQuarters && maps.shifted;
+        const int warp = __shfl_sync(1, (int)threadIdx.x / 32, 0);
+        if (warp == 0) barrier_expect(barrier, maps.bytes);
+        if (shifted) {
+            copy_box(to + warp * Slab::quarter(along_k, maps.pitch), &maps.of[column % kQuarters],
+                     barrier, x, column / kQuarters, maps.columns > 0 ? 0 : product);
+        } else if (warp == 0) {
+            if (along_k)
+                copy_box(to, &maps.of[0], barrier, x, column, product);
+            else
 #pragma unroll
-            for (int r = 0; r < rows; r += kSquare)
-                copy_box(to + r * kRunBytes, &map, barrier, row + r, k, product);
+                for (int s = 0; s < Slab::kSquares; s++)
+                    copy_box(to + s * kSquareBytes, &maps.of[0], barrier, x + s * kSquare, column,
+                             product);
         }
-    };
+        (along_k ? x : column) += kSquare;
+    }
+};
+
+/* Copies all slabs of the block's tiles, by the first lane of each warp. */
+template <int Down, slab_way Way, class Source>
+static __device__ __forceinline__ void copy_boxes(const Source &source, const tensor_maps &maps,
+                                                  wgmma_memory<Down, Way> *memory)
+{
+    using Memory = wgmma_memory<Down, Way>;
+    const auto shared = memory->all();
     slab_place<Memory::kSlabsI> place_i;
     slab_place<Memory::kSlabsJ> place_j;
 #pragma unroll 1
     for (int t = (int)blockIdx.x; t < source.tiles(); t += (int)gridDim.x) {
         int number = t;
         const auto &batch = source.find(number);
-        const int first_k = (int)source.first_k(t);
         const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
-        const int product = number / batch.of_product, within = number % batch.of_product;
-        const int i = within % batch.down * Down, j = within / batch.down * kWgmmaEdge;
-        const int product_a = batch.places.step[DUO_A] != 0 ? product : 0;
-        const int product_b = batch.places.step[DUO_B] != 0 ? product : 0;
+        const int product = number / batch.of_product;
+        /* One product's operand may be all products'. */
+        auto of_operand = [&](int i) { return batch.places.step[i] == 0 ? 0 : product; };
+        box_copies<Down, Way> a;
+        box_copies<kWgmmaEdge, Way> b;
+        {
+            const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
+            const int first_k = (int)source.first_k(t);
+            a.begin(maps.a, tile.a(batch), tile.i, first_k, product);
+            b.begin(maps.b, tile.b(batch), tile.j, first_k, product);
+        }
 #pragma unroll 1
         for (int slab = 0; slab < slabs; slab++) {
             barrier_wait(shared.taken_i + 8 * place_i.at, place_i.phase ^ 1);
-            copy(maps.a, batch.along_k_a, Down, shared.i + place_i.at * Down * kRunBytes,
-                 shared.copied_i + 8 * place_i.at, i, first_k + slab * kSquare, product_a);
+            a.copy(maps.a, batch.along_k_a, of_operand(DUO_A),
+                   shared.i + place_i.at * sizeof memory->i[0], shared.copied_i + 8 * place_i.at);
             barrier_wait(shared.taken_j + 8 * place_j.at, place_j.phase ^ 1);
-            copy(maps.b, batch.along_k_b, kWgmmaEdge,
-                 shared.j + place_j.at * kWgmmaEdge * kRunBytes, shared.copied_j + 8 * place_j.at,
-                 j, first_k + slab * kSquare, product_b);
+            b.copy(maps.b, batch.along_k_b, of_operand(DUO_B),
+                   shared.j + place_j.at * sizeof memory->j[0], shared.copied_j + 8 * place_j.at);
             place_i.advance();
             place_j.advance();
         }
@@ -237,9 +332,9 @@ struct slab_copies {
 /* Copies all slabs of the block's tiles by chunks, by all threads of the warpgroup. */
 template <int Down, class Source>
 static __device__ __forceinline__ void copy_chunks(const Source &source,
-                                                   wgmma_memory<Down, false> *memory)
+                                                   wgmma_memory<Down, kByChunks> *memory)
 {
-    using Memory = wgmma_memory<Down, false>;
+    using Memory = wgmma_memory<Down, kByChunks>;
     const auto shared = memory->all();
     slab_place<Memory::kSlabsI> place_i;
     slab_place<Memory::kSlabsJ> place_j;
@@ -248,8 +343,8 @@ static __device__ __forceinline__ void copy_chunks(const Source &source,
         int number = t;
         const auto &batch = source.find(number);
         const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
-        slab_copies<Memory::kDownSquares> a;
-        slab_copies<Memory::kAcrossSquares> b;
+        slab_copies<Memory::slab_i::kSquares> a;
+        slab_copies<Memory::slab_j::kSquares> b;
         const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
         a.begin(tile.a(batch), tile.i);
         b.begin(tile.b(batch), tile.j);

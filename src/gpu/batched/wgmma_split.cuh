@@ -25,48 +25,79 @@ static __device__ __forceinline__ float load_shared(uint32_t from)
     return x;
 }
 
-/* A lane's elements of a square: two fours of neighbours in k. If these are neighbours in memory,
- * they are of two rows, 4 apart; else of one row. */
+/* A lane's elements of a square of a slab, copied as Way says: two fours of k. Along k they are of
+ * two rows, 4 apart; else of one row.
+ *
+ * mixed: products take the k of a slab in another order. Place 8 x + 4 h + y has k = x + 4 h + 8 y,
+ * so that the warps that multiply read k of one quarter at once (wgmma_tiles.cuh). */
+template <class Slab, slab_way Way>
 struct split_lane {
-    static constexpr int kPitch = kRunBytes + 16; /* shifted */
+    static constexpr int kPitch = kRunBytes + 16; /* shifted chunks */
     uint32_t from[4], to; /* bytes from the square on; along k only the first */
 
-    __device__ __forceinline__ void begin(const square_source &o, int warp, int lane)
+    __device__ __forceinline__ void begin(const square_source &o, int pitch, bool mixed, int warp,
+                                          int lane)
     {
-        const bool shifted = o.shifted;
+        const bool shifted = Way != kByBoxes && o.shifted;
         if (o.along_k) {
-            const int row = 8 * warp + lane / 8, chunk = lane % 8;
-            to = row * kRunBytes + (chunk ^ turn_of<true>(true, row)) * 16;
-            from[0] = shifted ? row * kPitch + chunk * 16 + shift_of(o.x + row * o.ld) * 4 : to;
+            const int row = mixed ? warp + lane / 8 * 8 : 8 * warp + lane / 8, chunk = lane % 8;
+            const int k = mixed ? chunk / 2 + chunk % 2 * 4 : chunk * 4;
+            const uint32_t turn = turn_of<true>(true, row);
+            to = row * kRunBytes + (chunk ^ turn) * 16;
+            from[0] = !shifted ? row * kRunBytes + (k / 4 ^ turn) * 16 + k % 4 * 4
+                               : (Way == kByQuarters ? Slab::run(true, pitch, row) : row * kPitch) +
+                                     (k + shift_of(o.x + row * o.ld)) * 4;
         } else {
             to = lane * kRunBytes + (2 * warp ^ turn_of<true>(true, lane)) * 16;
 #pragma unroll
             for (int q = 0; q < 4; q++) {
-                const int k = 8 * warp + q;
-                from[q] = shifted ? k * kPitch + lane * 4 + shift_of(o.x + k * o.ld) * 4
-                                  : k * kRunBytes + (lane ^ turn_of<true>(false, k) * 4) * 4;
+                const int k = mixed ? warp + 8 * q : 8 * warp + q;
+                from[q] = !shifted
+                              ? k * kRunBytes + (lane ^ turn_of<true>(false, k) * 4) * 4
+                              : (Way == kByQuarters ? Slab::run(false, pitch, k) : k * kPitch) +
+                                    (lane + shift_of(o.x + k * o.ld)) * 4;
             }
         }
     }
-    template <bool AlongK, bool Shifted>
-    __device__ __forceinline__ void load(float (&x)[2][4], uint32_t square) const
+    template <bool AlongK, bool Shifted, bool Mixed>
+    __device__ __forceinline__ void load(float (&x)[2][4], uint32_t square, int pitch) const
     {
+        const uint32_t further = !Shifted           ? 4 * kRunBytes /* to runs 4 further on */
+                                 : Way == kByChunks ? 4 * kPitch
+                                 : AlongK           ? Slab::kShiftedRun
+                                                    : pitch;
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            /* Runs 4 further on: the swizzle turns them by 4, too. */
-            const uint32_t turn = Shifted ? 0 : h * 64,
-                           further = h * 4 * (Shifted ? kPitch : kRunBytes);
-            if constexpr (!Shifted && AlongK)
+            const uint32_t turn = Shifted ? 0 : h * 64; /* of the swizzle */
+            if constexpr (AlongK && !Shifted && !Mixed)
                 asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                              : "=f"(x[h][0]), "=f"(x[h][1]), "=f"(x[h][2]), "=f"(x[h][3])
-                             : "r"((square + from[0] ^ turn) + further)
+                             : "r"((square + from[0] ^ turn) + h * further)
                              : "memory");
             else
 #pragma unroll
-                for (int q = 0; q < 4; q++)
-                    x[h][q] = load_shared(AlongK ? square + from[0] + further + q * 4
-                                                 : (square + from[q] ^ turn) + further);
+                for (int q = 0; q < 4; q++) {
+                    const uint32_t at = square + from[AlongK ? 0 : q];
+                    const uint32_t k = !AlongK ? 0 : Mixed ? q * 32 : q * 4; /* bytes */
+                    x[h][q] =
+                        load_shared(Shifted ? at + k + h * further : (at ^ turn ^ k) + h * further);
+                }
         }
+    }
+    /* Along rows, in quarters: k behind the last, of which there are `left`, may be of the next
+     * product. They become zero. */
+    template <int Squares>
+    __device__ __forceinline__ void leave_inside(float (&x)[Squares][2][4], int left, bool mixed,
+                                                 int warp) const
+    {
+        if (left >= kSquare) return;
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+#pragma unroll
+            for (int q = 0; q < 4; q++)
+                if ((mixed ? warp + 8 * q : 8 * warp + q) + 4 * h >= left)
+#pragma unroll
+                    for (int s = 0; s < Squares; s++) x[s][h][q] = 0.0f;
     }
     /* SmallInDoubt: a small element makes NaNs, as Inf does. */
     template <bool AlongK, bool SmallInDoubt>
@@ -94,12 +125,13 @@ struct split_lane {
 };
 
 /* All slabs of the block's tiles. */
-template <int Down, bool Boxes, class Source>
-static __device__ __forceinline__ void split_tiles(const Source &source,
-                                                   wgmma_memory<Down, Boxes> *memory)
+template <int Down, slab_way Way, class Source>
+static __device__ __forceinline__ void split_tiles(const Source &source, const operand_maps &maps,
+                                                   wgmma_memory<Down, Way> *memory)
 {
-    using Memory = wgmma_memory<Down, Boxes>;
-    constexpr int kSquares = Memory::kDownSquares;
+    using Memory = wgmma_memory<Down, Way>;
+    using Slab = typename Memory::slab_i;
+    constexpr int kSquares = Slab::kSquares;
     const int lane = threadIdx.x % 32, warp = threadIdx.x % kWarpgroup / 32;
     const auto shared = memory->all();
     slab_place<Memory::kSlabsI> from;
@@ -110,42 +142,51 @@ static __device__ __forceinline__ void split_tiles(const Source &source,
         const auto &batch = source.find(number);
         const int slabs = (int)((batch.p.k + kSquare - 1) / kSquare);
         const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
-        split_lane of;
-        square_source operand = tile.a(batch);
-        if (Boxes) operand.shifted = false;
-        const bool shifted = operand.shifted;
-        of.begin(operand, warp, lane);
-        auto split_slab = [&](auto along_k, auto is_shifted) {
+        split_lane<Slab, Way> of;
+        const square_source operand = tile.a(batch);
+        const bool shifted = Way != kByBoxes && operand.shifted;
+        const bool mixed = Way == kByQuarters && !batch.along_k_b && tile.b(batch).shifted;
+        of.begin(operand, maps.pitch, mixed, warp, lane);
+        auto split_slab = [&](int slab, auto along_k, auto is_shifted, auto is_mixed) {
             constexpr bool kAlongK = decltype(along_k)::value;
             constexpr bool kShifted = decltype(is_shifted)::value;
+            constexpr bool kMixed = decltype(is_mixed)::value;
             float x[kSquares][2][4];
             barrier_wait(shared.copied_i + 8 * from.at, from.phase);
             const uint32_t square = shared.i + from.at * sizeof memory->i[0];
 #pragma unroll
             for (int s = 0; s < kSquares; s++) /* all are under way before one is waited for */
-                of.load<kAlongK, kShifted>(x[s], square + s * Memory::kRoom);
+                of.template load<kAlongK, kShifted, kMixed>(
+                    x[s], square + s * Slab::room(kAlongK, kShifted), maps.pitch);
+            if constexpr (Way == kByQuarters && kShifted && !kAlongK)
+                of.leave_inside(x, (int)batch.p.k - slab * kSquare, mixed, warp);
             barrier_wait(shared.multiplied + 8 * to.at, to.phase ^ 1);
             const uint32_t place = to.at * Memory::kSplitBytes;
 #pragma unroll
             for (int s = 0; s < kSquares; s++)
-                of.store<kAlongK, Source::kSmallInDoubt>(x[s], shared.hi + place + s * kSquareBytes,
-                                                         shared.lo + place + s * kSquareBytes);
+                of.template store<kAlongK, Source::kSmallInDoubt>(
+                    x[s], shared.hi + place + s * kSquareBytes,
+                    shared.lo + place + s * kSquareBytes);
             writes_before_products();
             barrier_arrive(shared.split + 8 * to.at);
             barrier_arrive(shared.taken_i + 8 * from.at); /* x was used, so it is loaded */
             from.advance();
             to.advance();
         };
-        auto split_all = [&](auto along_k, auto is_shifted) {
+        auto split_all = [&](auto along_k, auto is_shifted, auto is_mixed) {
 #pragma unroll 1
-            for (int slab = 0; slab < slabs; slab++) split_slab(along_k, is_shifted);
+            for (int slab = 0; slab < slabs; slab++)
+                split_slab(slab, along_k, is_shifted, is_mixed);
         };
         const std::true_type yes;
         const std::false_type no;
-        if (batch.along_k_a)
-            shifted ? split_all(yes, yes) : split_all(yes, no);
-        else
-            shifted ? split_all(no, yes) : split_all(no, no);
+        if (!batch.along_k_a)
+            shifted ? split_all(no, yes, no) : split_all(no, no, no);
+        else if (mixed) {
+            const std::bool_constant<Way == kByQuarters> may;
+            shifted ? split_all(yes, yes, may) : split_all(yes, no, may);
+        } else
+            shifted ? split_all(yes, yes, no) : split_all(yes, no, no);
     }
 }
 

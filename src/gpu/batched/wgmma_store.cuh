@@ -16,6 +16,17 @@
 template <int Down>
 using wgmma_sums = float[Down / 2];
 
+/* Which 16 columns j a warp has, of its warpgroup's 64: eight, `next` from one to the next, and
+ * eight that are `half` further. Together, or apart in a square of 32 (slab_rows). */
+struct warp_columns {
+    int first, next, half;
+    __device__ __forceinline__ warp_columns(int warp, bool apart)
+        : first(apart ? warp / 2 * kSquare + warp % 2 * 2 : warp * 16), next(apart ? kQuarters : 1),
+          half(apart ? 1 : 8)
+    {
+    }
+};
+
 /* Stores a warp's sums, of 16 columns j and Down rows i. A lane has pairs, neighbours in i. It
  * reads many elements before it writes the first: reads behind a write wait. */
 template <int Down>
@@ -28,6 +39,7 @@ struct warp_store {
     float alpha, beta;
     int rows, columns; /* inside */
     float *shared;
+    int next, half; /* warp_columns */
     static_assert(4 * kColumns * kPitch <= 2 * doubtful_tile::kSlab, "of four warps");
 
     template <bool Reads>
@@ -51,17 +63,17 @@ struct warp_store {
         const int lane = threadIdx.x % 32, own = lane * Width % 32, column = lane * Width / 32;
         float *const to = shared + lane / 4 * kPitch + lane % 4 * 2;
         const float *const from = shared + column * kPitch + own;
-        const int64_t next = Width * ldc;
+        const int64_t further = Width * next * ldc;
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            float *at = c + own + (half * kColumns + column) * ldc;
-            const int left = columns - half * kColumns;
+        for (int h = 0; h < 2; h++) {
+            float *at = c + own + (h * half + column * next) * ldc;
+            const int left = (columns - h * half + next - 1) / next;
 #pragma unroll
             for (int first = 0; first < kOctets; first += 4, at += 32) {
                 const bool inside = Whole || first * 8 + lane < rows;
 #pragma unroll
                 for (int x = 0; x < 4; x++) {
-                    const float *const two = sum + (first + x) * 4 + half * 2;
+                    const float *const two = sum + (first + x) * 4 + h * 2;
                     *reinterpret_cast<float2 *>(to + x * 8) = make_float2(two[0], two[1]);
                 }
                 __syncwarp();
@@ -69,12 +81,12 @@ struct warp_store {
 #pragma unroll
                 for (int y = 0; Reads && y < kStores; y++)
                     if (Whole || (inside && y < left))
-                        old[y] = *reinterpret_cast<const vector *>(at + y * next);
+                        old[y] = *reinterpret_cast<const vector *>(at + y * further);
 #pragma unroll
                 for (int y = 0; y < kStores; y++) {
                     const vector one = *reinterpret_cast<const vector *>(from + y * Width * kPitch);
                     if (Whole || (inside && y < left))
-                        *reinterpret_cast<vector *>(at + y * next) = blended<Reads>(one, old[y]);
+                        *reinterpret_cast<vector *>(at + y * further) = blended<Reads>(one, old[y]);
                 }
                 __syncwarp();
             }
@@ -84,7 +96,7 @@ struct warp_store {
     __device__ __forceinline__ void in_columns(const wgmma_sums<Down> &sum) const
     {
         if (columns <= 0) return;
-        const bool whole = rows >= Down && columns >= 2 * kColumns;
+        const bool whole = rows >= Down && columns > 7 * next + half;
         if (whole && columns_aligned(c, ldc))
             in_columns<Reads, true, 4>(sum);
         else if (whole)
@@ -97,25 +109,25 @@ struct warp_store {
     __device__ __forceinline__ void turned(const wgmma_sums<Down> &sum) const
     {
         constexpr int kAtOnce = 2; /* octets */
-        const int lane = threadIdx.x % 32, i = lane % 4 * 2, j = lane / 4;
+        const int lane = threadIdx.x % 32, i = lane % 4 * 2, j = lane / 4 * next;
 #pragma unroll
         for (int x = 0; x < kOctets; x += kAtOnce) {
             float old[kAtOnce][4] = {};
             float *const at = c + (j + (i + x * 8) * ldc);
             auto inside = [&](int y, int r) {
-                return (x + y) * 8 + i + r % 2 < rows && j + r / 2 * 8 < columns;
+                return (x + y) * 8 + i + r % 2 < rows && j + r / 2 * half < columns;
             };
 #pragma unroll
             for (int y = 0; Reads && y < kAtOnce; y++)
 #pragma unroll
                 for (int r = 0; r < 4; r++)
-                    if (inside(y, r)) old[y][r] = at[(y * 8 + r % 2) * ldc + r / 2 * 8];
+                    if (inside(y, r)) old[y][r] = at[(y * 8 + r % 2) * ldc + r / 2 * half];
 #pragma unroll
             for (int y = 0; y < kAtOnce; y++)
 #pragma unroll
                 for (int r = 0; r < 4; r++)
                     if (inside(y, r))
-                        at[(y * 8 + r % 2) * ldc + r / 2 * 8] =
+                        at[(y * 8 + r % 2) * ldc + r / 2 * half] =
                             blended<Reads>(sum[(x + y) * 4 + r], old[y][r]);
         }
     }

@@ -52,7 +52,7 @@ static __device__ __forceinline__ bool any_of_warpgroup(int multiplier, bool min
 /* Is any of a thread's elements that are inside a NaN? */
 template <int Sums>
 static __device__ __forceinline__ bool any_nan(const float (&sum)[Sums], int rows_left,
-                                               int columns_left)
+                                               int columns_left, const warp_columns &columns)
 {
     float all = 0.0f; /* NaN: an element is a NaN or Inf, perhaps outside */
     bool nan = false;
@@ -62,7 +62,7 @@ static __device__ __forceinline__ bool any_nan(const float (&sum)[Sums], int row
 #pragma unroll
     for (int r = 0; r < Sums; r++) {
         const int i = r / 4 * 8 + threadIdx.x % 4 * 2 + r % 2;
-        const int j = threadIdx.x % 32 / 4 + r / 2 % 2 * 8;
+        const int j = threadIdx.x % 32 / 4 * columns.next + r / 2 % 2 * columns.half;
         nan |= i < rows_left && j < columns_left && isnan(sum[r]);
     }
     return nan;
@@ -70,22 +70,70 @@ static __device__ __forceinline__ bool any_nan(const float (&sum)[Sums], int row
 
 constexpr int kSteps = kSquare / 8; /* of k, of a slab */
 
-/* A lane's elements of the 16 columns j of its warp, of a slab. Boxes: it is not shifted. */
-template <bool Boxes>
+/* A lane's elements of the 16 columns j of its warp, of a slab copied as Way says.
+ *
+ * Of a slab in quarters a warp reads runs of one quarter at once. Along k these are
+ * columns, so a warp has columns apart (warp_columns); else they are k, which products take in
+ * another order (split_lane). */
+template <class Slab, slab_way Way>
 struct slab_rows {
     float x[kSteps][2][2];
-    /* Bytes from a slab's place to the lane's first element. */
-    static __device__ __forceinline__ uint32_t lane_of(const square_source &o, int warp, int lane)
+    /* Bytes from a slab's place to the lane's first element; to be added for quarters, a byte each:
+     * how far their runs begin behind their places. */
+    struct place {
+        uint32_t first, shifts;
+    };
+    static __device__ __forceinline__ place place_of(const square_source &o, int pitch, int warp,
+                                                     int lane)
     {
         const int first = warp % 2 * 16; /* row of its square */
-        const uint32_t square = warp / 2 * (Boxes ? kSquareBytes : kSquareRoom);
-        return square + (!Boxes && o.shifted ? lane_of_shifted<kSquare>(o, first, lane)
-                                             : lane_of_rows<true>(o.along_k, first, lane));
+        const bool shifted = Way != kByBoxes && o.shifted;
+        const uint32_t square = warp / 2 * Slab::room(o.along_k, shifted);
+        if (!shifted) return {square + lane_of_rows<true>(o.along_k, first, lane), 0};
+        if (Way == kByChunks) return {square + lane_of_shifted<kSquare>(o, first, lane), 0};
+        uint32_t shifts = 0;
+#pragma unroll
+        for (int q = 0; q < kQuarters; q++) shifts |= shift_of(o.x + q * o.ld) * 4 << 8 * q;
+        if (o.along_k) { /* from the warp's first quarter on */
+            const int quarter = warp % 2 * 2;
+            return {square + Slab::run(true, pitch, quarter + lane / 4 * kQuarters) + lane % 4 * 4,
+                    shifts >> 8 * quarter};
+        }
+        return {square + Slab::run(false, pitch, lane % 4 * 8) + (first + lane / 4) * 4, shifts};
     }
     template <bool AlongK>
-    __device__ __forceinline__ void load_as(uint32_t at, bool shifted)
+    __device__ __forceinline__ void load_quarters(uint32_t at, uint32_t shifts, int pitch)
     {
-        if (!Boxes && shifted) {
+#pragma unroll
+        for (int step = 0; step < kSteps; step++)
+#pragma unroll
+            for (int g = 0; g < 2; g++)
+#pragma unroll
+                for (int h = 0; h < 2; h++) {
+                    const int quarter = AlongK ? g : step;
+                    const uint32_t run =
+                        at + (shifts >> 8 * quarter & 15) + quarter * Slab::quarter(AlongK, pitch);
+                    x[step][g][h] =
+                        load_shared(run + (AlongK ? step * 32 + h * 16 : h * pitch + g * 32));
+                }
+    }
+    /* Along rows, in quarters: as split_lane::leave_inside. */
+    __device__ __forceinline__ void leave_inside(int left)
+    {
+        if (left >= kSquare) return;
+#pragma unroll
+        for (int step = 0; step < kSteps; step++)
+#pragma unroll
+            for (int h = 0; h < 2; h++)
+                if (step + 4 * h + 8 * (int)(threadIdx.x % 4) >= left)
+                    x[step][0][h] = x[step][1][h] = 0.0f;
+    }
+    template <bool AlongK>
+    __device__ __forceinline__ void load_as(uint32_t at, uint32_t shifts, int pitch, bool shifted)
+    {
+        if (Way == kByQuarters && shifted) {
+            load_quarters<AlongK>(at, shifts, pitch);
+        } else if (Way == kByChunks && shifted) {
 #pragma unroll
             for (int step = 0; step < kSteps; step++)
                 load_shifted<kSquare>(x[step], at, AlongK, step);
@@ -94,20 +142,21 @@ struct slab_rows {
             for (int step = 0; step < kSteps; step++) load_rows<true>(x[step], at, AlongK, step);
         }
     }
-    __device__ __forceinline__ void load(uint32_t at, bool along_k, bool shifted)
+    __device__ __forceinline__ void load(uint32_t at, uint32_t shifts, int pitch, bool along_k,
+                                         bool shifted)
     {
         if (along_k)
-            load_as<true>(at, shifted);
+            load_as<true>(at, shifts, pitch, shifted);
         else
-            load_as<false>(at, shifted);
+            load_as<false>(at, shifts, pitch, shifted);
     }
 };
 
 /* Begins a slab's products of a warpgroup's 64 columns j and of all rows i. hi and lo must be kept
  * until they are done. */
-template <bool Boxes, int Sums>
+template <class Rows, int Sums>
 static __device__ __forceinline__ void
-begin_products(float (&chain)[Sums], const slab_rows<Boxes> &rows, float (&hi)[kSteps][4],
+begin_products(float (&chain)[Sums], const Rows &rows, float (&hi)[kSteps][4],
                float (&lo)[kSteps][4], uint32_t hi_i, uint32_t lo_i)
 {
 #pragma unroll
@@ -131,11 +180,13 @@ begin_products(float (&chain)[Sums], const slab_rows<Boxes> &rows, float (&hi)[k
     products_commit();
 }
 
-template <int Down, bool Boxes, class Source>
+template <int Down, slab_way Way, class Source>
 static __device__ __forceinline__ void
-multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int multiplier)
+multiply_tiles(const Source &source, const operand_maps &maps, wgmma_memory<Down, Way> *memory,
+               int multiplier)
 {
-    using Memory = wgmma_memory<Down, Boxes>;
+    using Memory = wgmma_memory<Down, Way>;
+    using Rows = slab_rows<typename Memory::slab_j, Way>;
     const auto shared = memory->all();
     const int row = multiplier * 64; /* j in the tile */
     slab_place<Memory::kSlabsJ> from;
@@ -160,13 +211,13 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
             }
             continue;
         }
-        uint32_t lane_j;
+        typename Rows::place lane_j;
         bool shifted_j;
         {
             const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(batch, number);
             const sgemm_problem &p = tile.p;
             const int j = tile.j + row;
-            lane_j = shared.j + slab_rows<Boxes>::lane_of(tile.b(batch), row / 16 + warp, lane);
+            lane_j = Rows::place_of(tile.b(batch), maps.pitch, row / 16 + warp, lane);
             shifted_j = tile.b(batch).shifted;
             if (p.beta != 0.0f) { /* C begins its way to the L2 cache */
                 if (turn)
@@ -179,11 +230,15 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
         }
         wgmma_sums<Down> sum = {}, chain;
         float hi[kSteps][4], lo[kSteps][4];
-        slab_rows<Boxes> rows; /* of the next slab */
+        Rows rows; /* of the next slab */
         least_element least;
+        int left = (int)batch.p.k; /* from the next slab on */
         auto load = [&] {
             barrier_wait(shared.copied_j + 8 * from.at, from.phase);
-            rows.load(lane_j + from.at * sizeof memory->j[0], batch.along_k_b, shifted_j);
+            rows.load(shared.j + lane_j.first + from.at * sizeof memory->j[0], lane_j.shifts,
+                      maps.pitch, batch.along_k_b, shifted_j);
+            if (Way == kByQuarters && shifted_j && !batch.along_k_b) rows.leave_inside(left);
+            left -= kSquare;
             if constexpr (Source::kSmallInDoubt) least.look(rows.x);
         };
         load();
@@ -206,10 +261,12 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
         int again = t; /* what is needed only here was not kept */
         const auto &of = source.find(again);
         const tensor_tile tile = tensor_tile::of<Down, kWgmmaEdge>(of, again);
-        const int first_j = tile.j + row + warp * 16; /* outside, anything may have been copied */
-        if (any_of_warpgroup(multiplier,
-                             (least.is_small() && first_j < tile.p.n) ||
-                                 any_nan(sum, (int)tile.p.m - tile.i, (int)tile.p.n - first_j))) {
+        const warp_columns columns(warp, Way == kByQuarters && shifted_j && of.along_k_b);
+        const int first_j =
+            tile.j + row + columns.first; /* outside, anything may have been copied */
+        if (any_of_warpgroup(multiplier, (least.is_small() && first_j < tile.p.n) ||
+                                             any_nan(sum, (int)tile.p.m - tile.i,
+                                                     (int)tile.p.n - first_j, columns))) {
             sgemm_problem p = tile.p;
             if (tile.i + Down < p.m) p.m = tile.i + Down;
             if (turn) p = turned(p);
@@ -233,7 +290,9 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
             (int)p.m - tile.i,
             (int)p.n - first_j,
             memory->doubtful[multiplier] +
-                warp * warp_store<Down>::kColumns * warp_store<Down>::kPitch};
+                warp * warp_store<Down>::kColumns * warp_store<Down>::kPitch,
+            columns.next,
+            columns.half};
         store.all(sum, turn);
     }
 }
@@ -242,8 +301,8 @@ multiply_tiles(const Source &source, wgmma_memory<Down, Boxes> *memory, int mult
 
 constexpr int kBatchThreads = 2 * kWarpgroup + kMultiplyingThreads;
 
-/* Of Down x 128 elements. Boxes: by tensor copies; `maps` has their maps. */
-template <int Down, bool Boxes, class Source>
+/* Of Down x 128 elements. maps: for tensor copies. */
+template <int Down, slab_way Way, class Source>
 static __global__ void __launch_bounds__(kBatchThreads, 1)
     sgemm_wgmma_tiles(const __grid_constant__ Source source,
                       const __grid_constant__ tensor_maps maps)
@@ -251,33 +310,34 @@ static __global__ void __launch_bounds__(kBatchThreads, 1)
 #if DUO_HAS_WGMMA
     extern __shared__ uint8_t raw[];
     auto *const memory =
-        reinterpret_cast<wgmma_memory<Down, Boxes> *>(raw + (-shared_address(raw) & 1023));
+        reinterpret_cast<wgmma_memory<Down, Way> *>(raw + (-shared_address(raw) & 1023));
     const int warpgroup = __shfl_sync(~0u, (int)threadIdx.x / kWarpgroup, 0);
     if (threadIdx.x == 0) memory->begin();
+    if constexpr (Way == kByQuarters) memory->clear();
     __syncthreads();
     wait_for_kernels_ahead();
     if (warpgroup == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-        if constexpr (!Boxes)
+        if constexpr (Way == kByChunks)
             copy_chunks<Down>(source, memory);
-        else if (threadIdx.x == 0)
-            copy_boxes<Down>(source, maps, memory);
+        else if (threadIdx.x % 32 == 0)
+            copy_boxes<Down, Way>(source, maps, memory);
         let_next_kernel_start();
     } else if (warpgroup == 1) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
-        split_tiles<Down, Boxes>(source, memory);
+        split_tiles<Down, Way>(source, maps.a, memory);
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
-        multiply_tiles<Down, Boxes>(source, memory, warpgroup - 2);
+        multiply_tiles<Down, Way>(source, maps.b, memory, warpgroup - 2);
     }
 #endif
 }
 
 /* Tiles of Down x 128. */
-template <int Down, bool Boxes, class Source>
+template <int Down, slab_way Way, class Source>
 struct wgmma_kernel {
-    static constexpr auto kernel = sgemm_wgmma_tiles<Down, Boxes, Source>;
-    static constexpr int kBytes = kWgmmaBytes<Down, Boxes>;
+    static constexpr auto kernel = sgemm_wgmma_tiles<Down, Way, Source>;
+    static constexpr int kBytes = kWgmmaBytes<Down, Way>;
     static_assert(kBytes <= 227 * 1024, "a block of compute capability 9.0 has 227 KiB");
     static cudaError_t queue(const Source &source, int tiles, const tensor_maps &maps,
                              const duo_launch *how)

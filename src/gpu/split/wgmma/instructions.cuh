@@ -124,7 +124,8 @@ static __device__ __forceinline__ uint32_t rows_at(uint32_t address)
     return address >> 4 | 1u << 16;
 }
 
-/* After this and a barrier, products of other threads see this thread's writes to shared memory. */
+/* After this and a barrier, products and tensor copies of other threads come behind this thread's
+ * writes to shared memory. */
 static __device__ __forceinline__ void writes_before_products()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
