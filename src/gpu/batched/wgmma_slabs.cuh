@@ -30,7 +30,7 @@ static_assert(doubtful_tile::kThreads == kWarpgroup, "a warpgroup computes it");
  *           multiple of 16 bytes apart. Every fourth column is, whatever the leading dimension. So a
  *           shifted operand is copied in quarters, each with a map of its own: runs 0, 4, 8, ...,
  *           then 1, 5, 9, ... All runs of a quarter begin equally far off 16 bytes: they are copied
- *           from there on, four floats longer. Along k a run has 32 k of a row; else it has all rows
+ *           from there on, four floats longer. A run has 32 k of a row, or all rows of a k
  */
 enum slab_way { kByChunks, kByBoxes, kByQuarters };
 constexpr int kQuarters = 4;
