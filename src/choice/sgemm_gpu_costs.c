@@ -188,8 +188,8 @@ static bool has_batched_mma(const duo_conditions *conditions)
 /*
  * Seconds of these kernels for one product: by their plan. The cube of equal work was measured. If
  * it takes longer than its plan says, the product does, too, by the same time. The plan does not
- * know that the other rows of a tile are for nothing if C has one row. No product takes less than
- * to read A and B.
+ * know that the other rows of a tile are for nothing if C has one row; with up to eight it is a
+ * fifth short (65 products on H200s). No product takes less than to read A and B.
  */
 static double batched_mma_seconds(const duo_call *call, const duo_conditions *conditions)
 {
@@ -201,9 +201,10 @@ static double batched_mma_seconds(const duo_call *call, const duo_conditions *co
     const double longer =
         duo_curve_seconds(curve, work, 3) - 1e-6 * duo_batched_alone(&cube, &device);
     const double small_in_doubt = 1.05; /* of a product alone (tile_batches.cuh) */
-    const double of_vectors = call->m == 1 || call->n == 1 ? 1.5 : 1.0;
+    const int64_t rows = call->m < call->n ? call->m : call->n;
+    const double of_few = rows == 1 ? 1.5 : rows <= DUO_BATCHED_STRIP ? 1.2 : 1.0;
     const double seconds =
-        small_in_doubt * of_vectors * 1e-6 * duo_batched_alone(call, &device) + fmax(longer, 0.0);
+        small_in_doubt * of_few * 1e-6 * duo_batched_alone(call, &device) + fmax(longer, 0.0);
     return fmax(seconds, duo_device_memory_seconds(conditions,
                                                    duo_operand_bytes(&call->operand[DUO_A]) +
                                                        duo_operand_bytes(&call->operand[DUO_B])));

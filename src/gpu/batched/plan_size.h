@@ -41,8 +41,8 @@ static inline bool duo_batched_shifted(const duo_call *call, const duo_batch *ba
     return duo_batch_bits(batch, call, i) % 16 != 0;
 }
 
-/* Do all columns of all products follow each other, an equal distance apart, though products are not
- * a multiple of 16 bytes apart? */
+/* Products are not a multiple of 16 bytes apart. But do all columns of all products follow each
+ * other, an equal distance apart? */
 static inline bool duo_batched_runs_on(const duo_call *call, const duo_batch *batch, int i)
 {
     const int64_t stride = batch->stride[i], ld = call->operand[i].ld;

@@ -27,7 +27,7 @@ static_assert(doubtful_tile::kThreads == kWarpgroup, "a warpgroup computes it");
  * Chunks    of 16 bytes, by all threads; its squares may be shifted
  * Boxes     tensor copies of an operand whose columns are on 16 bytes: with the 128-byte swizzle
  * Quarters  tensor copies if an operand is shifted. They begin on 16 bytes, in columns that are a
- *           multiple of 16 bytes apart. Every fourth column is, whatever the leading dimension. So a
+ *           multiple of 16 bytes apart. Every fourth column is, for any leading dimension. So a
  *           shifted operand is copied in quarters, each with a map of its own: runs 0, 4, 8, ...,
  *           then 1, 5, 9, ... All runs of a quarter begin equally far off 16 bytes: they are copied
  *           from there on, four floats longer. A run has 32 k of a row, or all rows of a k
