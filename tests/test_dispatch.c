@@ -498,6 +498,72 @@ static bool is_tiny(duo_context *ctx, int64_t m, int64_t n, int64_t k)
     return ctx->last.tiny;
 }
 
+/* Is a batch of cubes tiny? */
+static bool is_tiny_batch(duo_context *ctx, int64_t n, int64_t count)
+{
+    const int64_t all = n * n * count;
+    float *const x = calloc((size_t)(3 * all), sizeof *x);
+    CHECK_STATUS(DUO_OK, duo_sgemm_strided_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS,
+                                                   n, n, n, 1.0f, x, n, n * n, x + all, n, n * n,
+                                                   0.0f, x + 2 * all, n, n * n, count));
+    free(x);
+    return ctx->last.tiny;
+}
+
+/* A tiny batch takes a short cut, too. What it is about is known nevertheless. */
+static void tiny_batches(void)
+{
+    enum { FOUR = 4, PRODUCTS = 10, EACH = FOUR * FOUR };
+    float a[PRODUCTS * EACH], b[PRODUCTS * EACH], c[PRODUCTS * EACH];
+    const float *list_a[PRODUCTS], *list_b[PRODUCTS];
+    float *list_c[PRODUCTS];
+    for (int i = 0; i < PRODUCTS * EACH; i++) a[i] = b[i] = (float)(i / EACH + 1);
+    for (int i = 0; i < PRODUCTS; i++) {
+        list_a[i] = a + i * EACH;
+        list_b[i] = b + i * EACH;
+        list_c[i] = c + (PRODUCTS - 1 - i) * EACH;
+    }
+    new_machine(1e-8, 1.0);
+    machine.fork_seconds = 1e-6;
+    duo_context *const ctx = duo_context_of(context_on(DUO_PATH_AUTO));
+    for (int lists = 0; lists < 2; lists++) {
+        test_case("tiny/batches/%d", lists);
+        for (int i = 0; i < PRODUCTS * EACH; i++) c[i] = test_poison();
+        CHECK_STATUS(DUO_OK,
+                     lists ? duo_sgemm_batched(ctx, DUO_ROW_MAJOR, DUO_NO_TRANS, DUO_TRANS, FOUR,
+                                               FOUR, FOUR, 1.0f, list_a, FOUR, list_b, FOUR, 0.0f,
+                                               list_c, FOUR, PRODUCTS)
+                           : duo_sgemm_strided_batched(ctx, DUO_ROW_MAJOR, DUO_NO_TRANS, DUO_TRANS,
+                                                       FOUR, FOUR, FOUR, 1.0f, a, FOUR, EACH, b,
+                                                       FOUR, EACH, 0.0f, c, FOUR, EACH, PRODUCTS));
+        CHECK(ctx->last.tiny, "it was predicted");
+        for (int i = 0; i < PRODUCTS; i++) {
+            const float one = (float)((i + 1) * (i + 1) * FOUR);
+            const float *const got = lists ? list_c[i] : c + i * EACH;
+            CHECK(got[0] == one && got[EACH - 1] == one, "product %d: %g", i, (double)got[0]);
+        }
+        check_algorithm(ctx, "sgemm_cpu_ffma");
+        const duo_decision d = last_decision(ctx);
+        CHECK(d.count == PRODUCTS && d.m == FOUR && d.threads == 1, "count=%jd", (intmax_t)d.count);
+        CHECK(d.residence[0] == DUO_AT_PAGEABLE && d.ran >= 0, "residence, or what ran");
+        CHECK(!(d.seconds >= 0.0), "clocks ran: %g", d.seconds);
+        multiply_ones(ctx);
+        CHECK(last_decision(ctx).count == 1, "a product counts as a batch");
+    }
+    test_case("tiny/batches/large");
+    CHECK(is_tiny_batch(ctx, 32, 8), "as much as 64^3 was predicted");
+    CHECK(!is_tiny_batch(ctx, 32, 9), "more than 64^3 was not");
+    CHECK(!is_tiny_batch(ctx, 4, 1000), "one with much memory was not");
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, c, sizeof c));
+    CHECK_STATUS(DUO_OK, duo_sgemm_strided_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS,
+                                                   FOUR, FOUR, FOUR, 1.0f, a, FOUR, EACH, b, FOUR,
+                                                   EACH, 0.0f, c, FOUR, EACH, PRODUCTS));
+    CHECK(!ctx->last.tiny, "a kept array counts as plain memory");
+    CHECK_STATUS(DUO_OK, duo_release(ctx, c));
+    test_context_end(ctx);
+    duo_profile_reset();
+}
+
 /* Products of any shape are tiny if they cost no more than a cube that is. */
 static void tiny_shapes(void)
 {
@@ -582,6 +648,7 @@ static const test_entry tests[] = {
     {"parallel_region", parallel_region},
     {"tiny_calls", tiny_calls},
     {"tiny_shapes", tiny_shapes},
+    {"tiny_batches", tiny_batches},
     {"null_contexts", null_contexts},
     {NULL, NULL},
 };

@@ -39,6 +39,10 @@ bool duo_batch_adds_up(const duo_batch *batch);
 int64_t duo_batch_calls(const duo_call *call);
 duo_call duo_batch_product(const duo_call *call, int64_t p);
 
+/* Does the batch multiply no more than a tiny cube, of an edge of at most `most`, and touch little
+ * more memory, all of it in no region? */
+bool duo_batch_is_tiny(duo_context *ctx, const duo_call *call, int64_t most);
+
 /* Adds the products as nodes to the graph that the context captures. */
 duo_status duo_batch_capture(duo_context *ctx, const duo_call *call);
 

@@ -51,6 +51,7 @@ typedef struct product {
 static void set_problem(duo_call *call, const product *p)
 {
     call->operation = DUO_SGEMM;
+    call->batch = NULL;
     call->swapped = p->swapped;
     call->transa = p->transa;
     call->transb = p->transb;

@@ -4,6 +4,8 @@
 #include "api/batches.h"
 #include "api/describe.h"
 #include "call/execute.h"
+#include "cpu/kernels.h"
+#include "host/stack.h"
 
 static bool overflows(int64_t stride, int64_t count)
 {
@@ -39,9 +41,25 @@ static bool has_work(const duo_call *call)
     return call->batch->count > 0 && call->operand[DUO_C].written;
 }
 
+/* Multiplies a tiny batch on the calling thread. A larger one takes 20 times as long as to choose
+ * and to put it together, and is learned from. False: it is none, or its products need more stack
+ * than the thread has. */
+static bool ran_tiny(duo_context *ctx, const duo_call *call)
+{
+    enum { EDGE = 64 };
+    const duo_algorithm *const algorithm = ctx->policy.tiny_algorithm[DUO_SGEMM];
+    if (duo_batch_adds_up(call->batch) || !call->operand[DUO_A].read ||
+        !duo_batch_is_tiny(ctx, call, EDGE) || algorithm->id != DUO_sgemm_cpu_ffma ||
+        duo_stack_is_small())
+        return false;
+    duo_sgemm_cpu_ffma_products(call, 0, call->batch->count);
+    duo_last_was_tiny(&ctx->last, call, algorithm);
+    return true;
+}
+
 static duo_status run(duo_context *ctx, duo_call *call)
 {
-    if (!has_work(call)) return DUO_OK;
+    if (!has_work(call) || ran_tiny(ctx, call)) return DUO_OK;
     call->program = duo_policy_program(&ctx->policy);
     if (ctx->policy.capture != NULL) return duo_batch_capture(ctx, call);
     if (call->batch->count == 1 || duo_batch_adds_up(call->batch)) return one_by_one(ctx, call);

@@ -59,16 +59,6 @@ static duo_status capture(duo_context *ctx, int64_t groups)
     return status;
 }
 
-/* Does the group multiply no more than the largest tiny product, in plain host memory? */
-static bool is_tiny(duo_context *ctx, const duo_call *call)
-{
-    (void)duo_policy_settle(&ctx->policy, &ctx->resources, DUO_SGEMM, DUO_TINY_EDGE);
-    const double edge = (double)ctx->policy.tiny[DUO_SGEMM];
-    const double work =
-        (double)call->m * (double)call->n * (double)call->k * (double)call->batch->count;
-    return work <= edge * edge * edge && duo_batch_plain(call);
-}
-
 /* Makes the products of tiny groups, as calls, which takes less than to put them together. *groups:
  * how many others there are; they stand in front. */
 static duo_status run_tiny(duo_context *ctx, int64_t *groups)
@@ -76,7 +66,7 @@ static duo_status run_tiny(duo_context *ctx, int64_t *groups)
     duo_status status = DUO_OK;
     for (int64_t g = *groups - 1; g >= 0 && status == DUO_OK; g--) {
         const duo_call *const call = &ctx->groups[g].call;
-        if (!is_tiny(ctx, call)) continue;
+        if (!duo_batch_is_tiny(ctx, call, DUO_TINY_EDGE)) continue;
         for (int64_t p = 0; p < call->batch->count && status == DUO_OK; p++) {
             const duo_call one = duo_batch_product(call, p);
             const duo_operand *const o = one.operand;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "call/execution.h"
 #include "call/explain_gpu.h"
 #include "call/route.h"
 #include "choice/transfer_cost.h"
@@ -45,15 +46,27 @@ static void predict(duo_last *last, const duo_conditions *conditions)
     last->short_list = false;
 }
 
+/* Of a tiny batch only the number of products is known. This one has them one behind the other, in
+ * memory of its own. */
+static void complete_batch(duo_call *call, duo_batch *batch)
+{
+    *batch = (duo_batch){.count = batch->count};
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        batch->stride[i] = call->operand[i].ld * call->operand[i].columns;
+    call->batch = batch;
+    (void)duo_batch_locate(call, 0);
+}
+
 /* A tiny call left only its operation, sizes and factors behind. */
 static void complete_tiny(duo_last *last, const duo_conditions *conditions)
 {
     duo_call *const call = &last->call;
     if (call->operation == DUO_SGEMM) {
-        const bool swapped = call->swapped;
+        const bool swapped = call->swapped, batch = call->batch != NULL;
         *call = duo_call_sgemm(call->transa, call->transb, call->m, call->n, call->k, call->alpha,
                                call->beta);
         call->swapped = swapped;
+        if (batch) complete_batch(call, &last->batch);
     } else {
         *call = duo_call_reduction(call->operation, call->n);
     }

@@ -19,7 +19,8 @@ typedef enum duo_why {
 } duo_why;
 
 typedef struct duo_last {
-    bool tiny;       /* only the operation, sizes and factors of `call`, and `algorithm`, are set */
+    bool tiny;       /* only the operation, sizes and factors of `call`, its batch's number of
+                        products, and `algorithm` are set */
     bool short_list; /* choice[] has only the CPU's algorithms */
     duo_why why;
     duo_conditions conditions;         /* the predictions' */
@@ -52,6 +53,17 @@ static inline void duo_last_begin(duo_last *last, const duo_call *call)
     last->candidates = 0;
     last->algorithm = NULL;
     last->seconds = -1.0;
+}
+
+/* Remembers a tiny batch. */
+static inline void duo_last_was_tiny(duo_last *last, const duo_call *batch,
+                                     const duo_algorithm *algorithm)
+{
+    last->tiny = true;
+    last->algorithm = algorithm;
+    last->call = *batch;
+    last->batch.count = batch->batch->count;
+    last->call.batch = &last->batch;
 }
 
 /* This candidate has carried the call out. */
