@@ -111,6 +111,8 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "duo_sasum": _REDUCTION,
     "duo_ssum": _REDUCTION,
     "duo_sdot": [c_void_p, c_int64, c_void_p, c_int64, c_void_p, c_int64, c_void_p],
+    "duo_malloc_host": [c_void_p, c_size_t, POINTER(c_void_p)],
+    "duo_free_host": [c_void_p, c_void_p],
     "duo_adopt": [c_void_p, c_void_p, c_size_t],
     "duo_disown": [c_void_p, c_void_p],
     "duo_keep": [c_void_p, c_void_p, c_size_t],
