@@ -727,8 +727,9 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            sgemm_cpu_openblas: as the other library has it); on the GPU as long as it has the
  *            same workspace (DUOBLAS_WORKSPACE, or the rest of the device's memory: a small
  *            workspace cuts products) and, with operands in host memory, the number of devices and
- *            their free memory stay the same. Which algorithm runs depends on sizes, residence,
- *            duo_prepare, threads, the profile, and what was learned (duo_set_adapt).
+ *            their free memory stay the same; sgemm_gpu_mma for the same leading dimensions and
+ *            alignment. Which algorithm runs depends on sizes, residence, duo_prepare, threads, the
+ *            profile, and what was learned (duo_set_adapt).
  *            A NaN that is written is 0x7FC00000 in DUO_MATH_IEEE and DUO_MATH_FLOAT64, any NaN
  *            elsewhere. With beta == 1 and no product C is not written.
  *            DUO_MATH_TF32: op(A) and op(B) may be rounded to 11 significant bits, to nearest; then
