@@ -146,13 +146,12 @@ duo_call duo_batch_product(const duo_call *call, int64_t p)
 
 bool duo_batch_is_tiny(duo_context *ctx, const duo_call *call, int64_t most)
 {
-    const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    const double count = (double)call->batch->count;
     (void)duo_policy_settle(&ctx->policy, &ctx->resources, DUO_SGEMM, DUO_TINY_EDGE);
-    const int64_t tiny = ctx->policy.tiny[DUO_SGEMM];
-    const double edge = (double)(tiny < most ? tiny : most);
-    return m * n * k * count <= edge * edge * edge &&
-           (m * n + m * k + k * n) * count <= 8.0 * edge * edge && duo_batch_plain(call);
+    const int64_t edge = ctx->policy.tiny[DUO_SGEMM];
+    return edge > 0 &&
+           duo_fits_cube(call->m, call->n, call->k, call->batch->count,
+                         edge < most ? edge : most) &&
+           duo_batch_plain(call);
 }
 
 duo_status duo_batch_capture(duo_context *ctx, const duo_call *call)

@@ -142,12 +142,9 @@ static int64_t largest_size(const product *p)
     return side > p->k ? side : p->k;
 }
 
-/* Does the product multiply no more than a cube of this edge, and touch little more memory? Then it
- * takes no longer than the cube takes on another side, whatever its shape. */
 static bool fits(const product *p, int64_t edge)
 {
-    const double m = (double)p->m, n = (double)p->n, k = (double)p->k, cube = (double)edge;
-    return m * n * k <= cube * cube * cube && m * n + m * k + n * k <= 8.0 * cube * cube;
+    return duo_fits_cube(p->m, p->n, p->k, 1, edge);
 }
 
 /* Runs the product if it is tiny. The limit may be settled only now. */

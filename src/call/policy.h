@@ -33,6 +33,16 @@ typedef struct duo_policy {
     struct duo_capture *capture; /* records calls instead of making them; or NULL (capture.h) */
 } duo_policy;
 
+/* Do `count` products multiply no more than a cube of this edge, and touch little more memory? Then
+ * they take no longer than the cube takes on another side, whatever their shape. */
+static inline bool duo_fits_cube(int64_t m, int64_t n, int64_t k, int64_t count, int64_t edge)
+{
+    const double rows = (double)m, columns = (double)n, steps = (double)k, cube = (double)edge;
+    const double work = rows * columns * steps * (double)count;
+    const double floats = (rows * columns + rows * steps + steps * columns) * (double)count;
+    return work <= cube * cube * cube && floats <= 8.0 * cube * cube;
+}
+
 /* The conditions under which a call of this context is made now, by the calling thread. */
 duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *res);
 

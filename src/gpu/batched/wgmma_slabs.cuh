@@ -21,11 +21,18 @@ constexpr int kWgmmaEdge = 128; /* of a tile along j */
 using doubtful_tile = batch_tile<64, 8, 16, 1>;
 static_assert(doubtful_tile::kThreads == kWarpgroup, "a warpgroup computes it");
 
+static __device__ __forceinline__ float load_shared(uint32_t from)
+{
+    float x;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(from) : "memory");
+    return x;
+}
+
 /*
  * How a slab of Rows rows is copied.
  *
  * Chunks    of 16 bytes, by all threads; its squares may be shifted
- * Boxes     tensor copies of an operand whose columns are on 16 bytes: with the 128-byte swizzle
+ * Boxes     tensor copies if all columns begin on 16 bytes. They have the 128-byte swizzle
  * Quarters  tensor copies if an operand is shifted. They begin on 16 bytes, in columns that are a
  *           multiple of 16 bytes apart. Every fourth column is, for any leading dimension. So a
  *           shifted operand is copied in quarters, each with a map of its own: runs 0, 4, 8, ...,

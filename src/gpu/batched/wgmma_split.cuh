@@ -18,13 +18,6 @@ static __device__ __forceinline__ void store_four(uint32_t to, const float (&x)[
                  "f"(x[2]), "f"(x[3])
                  : "memory");
 }
-static __device__ __forceinline__ float load_shared(uint32_t from)
-{
-    float x;
-    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(from) : "memory");
-    return x;
-}
-
 /* A lane's elements of a square of a slab, copied as Way says: two fours of k. Along k they are of
  * two rows, 4 apart; else of one row.
  *
@@ -84,8 +77,8 @@ struct split_lane {
                 }
         }
     }
-    /* Along rows, in quarters: k behind the last, of which there are `left`, may be of the next
-     * product. They become zero. */
+    /* Not along k, in quarters: `left` k are inside. Those behind them may be of the next product.
+     * They become zero. */
     template <int Squares>
     __device__ __forceinline__ void leave_inside(float (&x)[Squares][2][4], int left, bool mixed,
                                                  int warp) const
