@@ -45,7 +45,9 @@ static __device__ __forceinline__ int turn_of(bool along_k, int run)
 /*
  * A lane's copies of squares, one after the other along k: chunks of 16 bytes that begin on 16; the
  * lanes of a warp share out several runs at once. Rows: 32, or 8: a strip of 8 rows. Its runs are 8
- * rows with their k, or 32 k with their 8 rows: then 32 bytes, which are not turned.
+ * rows with their k, or 32 k with their 8 rows: then 32 bytes, which are not turned. All tiles of a
+ * product read the same strip at the same time. So strips stay in the L1 cache: else many
+ * multiprocessors would wait for few lines of the L2 cache.
  *
  * If not all runs begin on 16 bytes, the square is shifted. Then chunks begin up to three floats
  * before their run. They lie in shared memory as they do in memory, so the run's first element
@@ -54,6 +56,7 @@ static __device__ __forceinline__ int turn_of(bool along_k, int run)
  */
 template <int Rows = kSquare>
 struct square_copies {
+    static constexpr bool kCached = Rows == kStrip;
     const float *from; /* this lane's first chunk of the next square */
     int64_t ld, step;  /* from run to run; from square to square */
     int rows, k;       /* inside, from the next square on */
@@ -102,9 +105,9 @@ struct square_copies {
                                               : turn_of(false, Runs * c);
             const uint32_t place_of = (square + to ^ turned * 16) + Runs * c * bytes;
             if (whole)
-                copy_async(place_of, at);
+                copy_async<kCached>(place_of, at);
             else
-                copy_async_part(place_of, at, Runs * c < runs ? limit - place : 0);
+                copy_async_part<kCached>(place_of, at, Runs * c < runs ? limit - place : 0);
         }
     }
     /* The last chunk of a shifted run: a lane has one run. */
@@ -114,8 +117,9 @@ struct square_copies {
         const float *const run = from - place - lane / chunks * ld + lane * ld;
         const int shift = shift_of(run), limit = along_k ? k : rows, runs = along_k ? rows : k;
         if (along_k && lane >= Rows) return;
-        copy_async_part(square + lane * pitch(along_k, true) + length * 4, run + (length - shift),
-                        lane < runs ? min(limit, length) - (length - shift) : 0);
+        copy_async_part<kCached>(square + lane * pitch(along_k, true) + length * 4,
+                                 run + (length - shift),
+                                 lane < runs ? min(limit, length) - (length - shift) : 0);
     }
     /* The next square, and goes on to the one that is `squares` further. */
     __device__ __forceinline__ void copy(uint32_t square, int squares, int lane)

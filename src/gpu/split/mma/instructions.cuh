@@ -22,20 +22,32 @@
 
 /* ---- Asynchronous copies, by 32-bit address of shared memory ---- */
 
-/* 16 bytes, both sides aligned to that. */
+/* 16 bytes, both sides aligned to that. Cached: they stay in the L1 cache for other warps that read
+ * them soon. */
+template <bool Cached = false>
 static __device__ __forceinline__ void copy_async(uint32_t to, const void *from)
 {
 #if DUO_HAS_AMPERE
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+    if constexpr (Cached)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 #endif
 }
-/* 16 bytes, of which so many floats are read; zeros for the others. */
+/* The same, of which so many floats are read; zeros for the others. */
+template <bool Cached = false>
 static __device__ __forceinline__ void copy_async_part(uint32_t to, const void *from, int floats)
 {
 #if DUO_HAS_AMPERE
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
-                 "r"(min(max(floats, 0), 4) * 4)
-                 : "memory");
+    const int bytes = min(max(floats, 0), 4) * 4;
+    if constexpr (Cached)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                     "r"(bytes)
+                     : "memory");
+    else
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                     "r"(bytes)
+                     : "memory");
 #endif
 }
 static __device__ __forceinline__ void copies_commit()
