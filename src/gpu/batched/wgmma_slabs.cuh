@@ -42,6 +42,19 @@ static __device__ __forceinline__ float load_shared(uint32_t from)
 enum slab_way { kByChunks, kByBoxes, kByQuarters };
 constexpr int kQuarters = 4;
 
+/* Threads of a warp that arrive when all have read a slab. One is enough. But the lanes' own copies
+ * come next where they copy chunks, and racecheck follows only threads that arrive. */
+template <slab_way Way>
+constexpr int kReaders = Way == kByChunks ? 32 : 1;
+
+template <slab_way Way>
+static __device__ __forceinline__ void arrive_after_reads(uint32_t barrier)
+{
+    constexpr bool kOne = kReaders<Way> == 1;
+    if (kOne) __syncwarp();
+    if (!kOne || threadIdx.x % 32 == 0) barrier_arrive(barrier);
+}
+
 template <int Rows, slab_way Way>
 struct slab_of {
     static constexpr int kSquares = Rows / kSquare, kShiftedRun = kRunBytes + 16;
@@ -127,15 +140,15 @@ struct wgmma_memory {
     {
         for (int s = 0; s < kSlabsI; s++) {
             barrier_init(shared_address(&copied_i[s]), Way == kByChunks ? kWarpgroup : 1);
-            barrier_init(shared_address(&taken_i[s]), kWarpgroup);
+            barrier_init(shared_address(&taken_i[s]), kWarpgroup / 32 * kReaders<Way>);
         }
         for (int s = 0; s < kSlabsJ; s++) {
             barrier_init(shared_address(&copied_j[s]), Way == kByChunks ? kWarpgroup : 1);
-            barrier_init(shared_address(&taken_j[s]), kMultiplyingThreads);
+            barrier_init(shared_address(&taken_j[s]), kMultiplyingThreads / 32 * kReaders<Way>);
         }
         for (int s = 0; s < kSplitSlabs; s++) {
             barrier_init(shared_address(&split[s]), kWarpgroup);
-            barrier_init(shared_address(&multiplied[s]), kMultiplyingThreads);
+            barrier_init(shared_address(&multiplied[s]), kMultiplyingThreads / 32 * kReaders<Way>);
         }
         barrier_init_done();
     }
@@ -175,6 +188,9 @@ struct tensor_maps {
     operand_maps a, b;
 };
 
+template <slab_way Way>
+constexpr int kBoxWarps = Way == kByQuarters ? kQuarters : 1; /* copy: the first lane of each */
+
 /* The warpgroup's tensor copies of slabs of Rows rows: a warp's first lane copies every fourth run
  * if the operand is shifted; else the first warp's copies all. */
 template <int Rows, slab_way Way>
@@ -213,7 +229,7 @@ struct box_copies {
     }
 };
 
-/* Copies all slabs of the block's tiles, by the first lane of each warp. */
+/* Copies all slabs of the block's tiles, by the first lane of each of kBoxWarps warps. */
 template <int Down, slab_way Way, class Source>
 static __device__ __forceinline__ void copy_boxes(const Source &source, const tensor_maps &maps,
                                                   wgmma_memory<Down, Way> *memory)

@@ -162,7 +162,7 @@ static __device__ __forceinline__ void split_tiles(const Source &source, const o
                     shared.lo + place + s * kSquareBytes);
             writes_before_products();
             barrier_arrive(shared.split + 8 * to.at);
-            barrier_arrive(shared.taken_i + 8 * from.at); /* x was used, so it is loaded */
+            arrive_after_reads<Way>(shared.taken_i + 8 * from.at); /* x was used, so it is loaded */
             from.advance();
             to.advance();
         };

@@ -120,9 +120,9 @@ multiply_tiles(const Source &source, const operand_maps &maps, wgmma_memory<Down
 #pragma unroll 1
             for (int slab = 0; slab < slabs; slab++) { /* all of the warpgroup is outside */
                 barrier_wait(shared.copied_j + 8 * from.at, from.phase);
-                barrier_arrive(shared.taken_j + 8 * from.at);
+                arrive_after_reads<Way>(shared.taken_j + 8 * from.at);
                 barrier_wait(shared.split + 8 * place.at, place.phase);
-                barrier_arrive(shared.multiplied + 8 * place.at);
+                arrive_after_reads<Way>(shared.multiplied + 8 * place.at);
                 from.advance();
                 place.advance();
             }
@@ -165,14 +165,14 @@ multiply_tiles(const Source &source, const operand_maps &maps, wgmma_memory<Down
             barrier_wait(shared.split + 8 * place.at, place.phase);
             begin_products(chain, rows, hi, lo, shared.hi + at * Memory::kSplitBytes,
                            shared.lo + at * Memory::kSplitBytes);
-            barrier_arrive(shared.taken_j + 8 * from.at); /* rows were used */
+            arrive_after_reads<Way>(shared.taken_j + 8 * from.at); /* rows were used */
             from.advance();
             place.advance();
             if (slab < slabs) load();
             products_wait<0>(chain); /* until here hi and lo are not written */
 #pragma unroll
             for (int r = 0; r < Down / 2; r++) sum[r] += chain[r];
-            barrier_arrive(shared.multiplied + 8 * at);
+            arrive_after_reads<Way>(shared.multiplied + 8 * at);
             if (slab == slabs) break;
         }
         int again = t; /* what is needed only here was not kept */
@@ -237,7 +237,7 @@ static __global__ void __launch_bounds__(kBatchThreads, 1)
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if constexpr (Way == kByChunks)
             copy_chunks<Down>(source, memory);
-        else if (threadIdx.x % 32 == 0)
+        else if (threadIdx.x % 32 == 0 && threadIdx.x < 32 * kBoxWarps<Way>)
             copy_boxes<Down, Way>(source, maps, memory);
         let_next_kernel_start();
     } else if (warpgroup == 1) {
