@@ -107,10 +107,13 @@ const duo_libblas64 *duo_blas_libblas64(void);
 /* Were calls handed on? */
 bool duo_blas_hands_on(void);
 
-/* ---- Summary at exit: summary.c ---- */
+/* ---- Summary: summary.c ---- */
 
-/* Does DUOBLAS_SUMMARY ask for one? */
+/* Are calls counted? DUOBLAS_SUMMARY asks for it, or whoever installed the drop-in. */
 bool duo_blas_summary_wanted(void);
+
+/* Off: calls are counted only if DUOBLAS_SUMMARY asks for it. */
+void duo_blas_summary_count(bool on);
 
 /* Seconds on a monotonic clock. */
 double duo_blas_clock(void);

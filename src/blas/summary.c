@@ -1,7 +1,8 @@
 /*
  * summary.c - how a program's calls were served, printed when it ends: DUOBLAS_SUMMARY=stderr, or a
  * file that every process appends to. `duoblas run` sets it, and sets DUOBLAS_RUN to the process
- * that it becomes: if there were no calls, that process also tells why.
+ * that it becomes: if there were no calls, that process also tells why. The same is told at any
+ * time where the drop-in was installed (install.h).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blas/install.h"
 #include "blas/tally.h"
 
 enum { OPERATIONS = 4 };
@@ -26,12 +28,13 @@ static tally own[OPERATIONS];
 static tally *tallies = own; /* in a forked child: in memory that it shares with its parents */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_bool asked;   /* is `where` known? */
-static const char *where;   /* NULL: not wanted */
-static long started_by_run; /* the process that `duoblas run` became; 0: none */
-static bool remembers;      /* may the library remember factors? */
-static bool forked;         /* was this process a copy of another one at its start? */
-static atomic_int forks;    /* children that are copies of this one */
+static atomic_bool asked;    /* is `where` known? */
+static const char *where;    /* NULL: none is wanted at exit */
+static atomic_bool counting; /* are calls counted? */
+static long started_by_run;  /* the process that `duoblas run` became; 0: none */
+static bool remembers;       /* may the library remember factors? */
+static bool forked;          /* was this process a copy of another one at its start? */
+static atomic_int forks;     /* children that are copies of this one */
 
 /* The counts of forked children. Workers of Python's multiprocessing end by _exit, and tell
  * nothing: the first process tells for them. */
@@ -205,25 +208,70 @@ static void put(const char *text, size_t length)
     if (to_file) close(file);
 }
 
+/* Prints all that there is to tell. False: nothing is worth it. */
+static bool print_all(FILE *file)
+{
+    const bool calls = any_calls(tallies);
+    if (calls) print_calls(file);
+    return print_children(file) || calls || (!forked && print_no_calls(file));
+}
+
+/* The text, which is to be freed; NULL: there is no memory. */
+static char *text_of(size_t *length, bool *tell)
+{
+    char *text = NULL;
+    FILE *const memory = open_memstream(&text, length);
+    if (memory == NULL) return NULL;
+    *tell = print_all(memory);
+    if (fclose(memory) == 0) return text;
+    free(text);
+    return NULL;
+}
+
 static void __attribute__((destructor)) at_exit(void)
 {
-    if (!duo_blas_summary_wanted()) return;
+    size_t length;
+    bool tell;
+    (void)duo_blas_summary_wanted();
+    if (where == NULL) return;
     pthread_mutex_lock(&lock);
-    char *text = NULL;
-    size_t length = 0;
-    FILE *const memory = open_memstream(&text, &length);
-    if (memory != NULL) {
-        bool tell = any_calls(tallies);
-        if (tell) print_calls(memory);
-        if (print_children(memory))
-            tell = true;
-        else if (!tell)
-            tell = !forked && print_no_calls(memory);
-        if (here != NULL) atomic_store(&here->counts, 0);
-        if (fclose(memory) == 0 && tell) put(text, length);
-        free(text);
-    }
+    char *const text = text_of(&length, &tell);
+    if (here != NULL) atomic_store(&here->counts, 0);
+    if (text != NULL && tell) put(text, length);
+    free(text);
     pthread_mutex_unlock(&lock);
+}
+
+size_t duo_blas_summary(char *to, size_t bytes)
+{
+    size_t length = 0;
+    bool tell;
+    pthread_mutex_lock(&lock);
+    char *const text = text_of(&length, &tell);
+    pthread_mutex_unlock(&lock);
+    if (text == NULL) length = 0;
+    const size_t copied = bytes == 0 ? 0 : length < bytes - 1 ? length : bytes - 1;
+    if (copied > 0) memcpy(to, text, copied);
+    if (bytes > 0) to[copied] = '\0';
+    free(text);
+    return length;
+}
+
+int duo_blas_counted(int i, duo_blas_calls *calls)
+{
+    if (i < 0 || i >= OPERATIONS) return 0;
+    pthread_mutex_lock(&lock);
+    const tally *const t = &tallies[i];
+    *calls = (duo_blas_calls){names[i],
+                              t->calls[DUO_SIDE_CPU],
+                              t->calls[DUO_SIDE_GPU],
+                              t->calls[NOWHERE],
+                              t->small,
+                              t->seconds[DUO_SIDE_CPU] + t->seconds[NOWHERE],
+                              t->seconds[DUO_SIDE_GPU],
+                              t->sent_bytes};
+    pthread_mutex_unlock(&lock);
+    return 1;
 }
 
 /* ---- Counting ---- */
@@ -251,12 +299,24 @@ static void read_settings(void)
     if (where == NULL) return;
     const char *const process = secure_getenv("DUOBLAS_RUN");
     if (process != NULL) started_by_run = atol(process);
-    const char *const remember = secure_getenv("DUOBLAS_REMEMBER");
-    remembers = remember == NULL || strcmp(remember, "0") != 0;
     void *const shared =
         mmap(NULL, sizeof *children, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared != MAP_FAILED) children = shared;
+    duo_blas_summary_count(true);
+}
+
+static void begin_to_count(void)
+{
+    const char *const remember = secure_getenv("DUOBLAS_REMEMBER");
+    remembers = remember == NULL || strcmp(remember, "0") != 0;
     (void)pthread_atfork(NULL, count_fork, forget);
+}
+
+void duo_blas_summary_count(bool on)
+{
+    static pthread_once_t begun = PTHREAD_ONCE_INIT;
+    if (on) pthread_once(&begun, begin_to_count);
+    atomic_store(&counting, on || where != NULL);
 }
 
 static void ask(void)
@@ -272,7 +332,7 @@ bool duo_blas_summary_wanted(void)
 {
     if (__builtin_expect(!atomic_load_explicit(&asked, memory_order_acquire), 0))
         pthread_once(&once, ask);
-    return where != NULL;
+    return atomic_load_explicit(&counting, memory_order_relaxed);
 }
 
 static bool on_host(duo_residence residence)

@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "blas/blas.h"
+#include "blas/loaded.h"
 #include "host/elf.h"
 
 /* ---- How a loaded object uses BLAS ---- */
@@ -40,30 +40,14 @@ typedef struct object {
     bool mkl, duoblas;
 } object;
 
-/* The drop-in itself. */
-typedef struct ours {
-    void *handle;
-    const void *where; /* its address */
-} ours;
-
 static void keep(char to[TEXT], const char *name)
 {
     if (*to == '\0') snprintf(to, TEXT, "%s", name);
 }
 
-static bool is_ours(const ours *r, const char *name)
+static bool is_ours(const duo_blas_self *r, const char *name)
 {
-    Dl_info info;
-    void *const address = dlsym(r->handle, name);
-    return address != NULL && dladdr(address, &info) != 0 && info.dli_fbase == r->where;
-}
-
-/* Is it one of our operations, with anything before and after its name? C++ names begin with _Z. */
-static bool is_operation(const char *name)
-{
-    return !(name[0] == '_' && name[1] == 'Z') &&
-           (strstr(name, "sgemm") != NULL || strstr(name, "sdot") != NULL ||
-            strstr(name, "sasum") != NULL || strstr(name, "ssum") != NULL);
+    return duo_blas_own(r, name) != NULL;
 }
 
 /* Is it an sgemm, with any prefix, and with or without a mark of its integers behind? */
@@ -77,7 +61,7 @@ static bool is_sgemm(const char *name)
 }
 
 /* Is it a product in float64? Its name in float32 would be served. */
-static bool is_double(const ours *r, const char *name)
+static bool is_double(const duo_blas_self *r, const char *name)
 {
     char single[TEXT];
     const char *const operation = strstr(name, "dgemm");
@@ -87,11 +71,11 @@ static bool is_double(const ours *r, const char *name)
     return is_ours(r, single);
 }
 
-static void see(const ours *r, object *o, const char *name, bool defined, bool dynamic)
+static void see(const duo_blas_self *r, object *o, const char *name, bool defined, bool dynamic)
 {
     if (!defined && is_double(r, name)) keep(o->double_, name);
     if (defined && dynamic && strcmp(name, "duo_version") == 0) o->duoblas = true;
-    if (!is_operation(name)) return;
+    if (!duo_blas_is_operation(name)) return;
     if ((!defined || o->program) && strncmp(name, "duo_", 4) == 0) keep(o->direct, name);
     if (defined && strcmp(name, "mkl_blas_sgemm") == 0) o->mkl = true;
     if (is_ours(r, name))
@@ -102,8 +86,8 @@ static void see(const ours *r, object *o, const char *name, bool defined, bool d
 
 /* ---- Its file ---- */
 
-static void read_table(const ours *r, object *o, const duo_elf *f, const ElfW(Shdr) * table,
-                       const ElfW(Shdr) * strings)
+static void read_table(const duo_blas_self *r, object *o, const duo_elf *f,
+                       const ElfW(Shdr) * table, const ElfW(Shdr) * strings)
 {
     const ElfW(Sym) *const symbol = duo_elf_part(f, table->sh_offset, table->sh_size);
     if (symbol == NULL || strings->sh_offset > f->size || strings->sh_size == 0 ||
@@ -117,7 +101,7 @@ static void read_table(const ours *r, object *o, const duo_elf *f, const ElfW(Sh
                 table->sh_type == SHT_DYNSYM);
 }
 
-static void read_tables(const ours *r, object *o, const duo_elf *f)
+static void read_tables(const duo_blas_self *r, object *o, const duo_elf *f)
 {
     int count = 0;
     const ElfW(Shdr) *const section = duo_elf_sections(f, &count);
@@ -127,7 +111,7 @@ static void read_tables(const ours *r, object *o, const duo_elf *f)
             read_table(r, o, f, &section[i], &section[section[i].sh_link]);
 }
 
-static void look_into(const ours *r, object *o, const char *path)
+static void look_into(const duo_blas_self *r, object *o, const char *path)
 {
     duo_elf f;
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -141,88 +125,54 @@ static void look_into(const ours *r, object *o, const char *path)
 
 /* ---- Addresses from the loader ---- */
 
-/* A part of the dynamic section; NULL: it is missing. */
-static const void *dynamic(const struct link_map *map, ElfW(Sxword) tag, size_t *value)
-{
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
-        if (d->d_tag != tag) continue;
-        *value = (size_t)d->d_un.d_val;
-        /* Most loaders have added the base already. */
-        return (const void *)(d->d_un.d_ptr + (d->d_un.d_ptr < map->l_addr ? map->l_addr : 0));
-    }
-    *value = 0;
-    return NULL;
-}
-
 /* Does a search of all libraries find ours last, or not at all? */
-static bool comes_late(const ours *r, const char *name)
+static bool comes_late(const duo_blas_self *r, const char *name)
 {
     Dl_info first;
     void *const address = dlsym(RTLD_DEFAULT, name);
     return address == NULL || dladdr(address, &first) == 0 || first.dli_fbase != r->where;
 }
 
-/* Finds in a table of relocations the served names that are bound to another library. */
-static void see_bound(const ours *r, object *o, const struct link_map *map,
-                      const ElfW(Rela) * table, size_t bytes)
+typedef struct bound {
+    const duo_blas_self *us;
+    object *o;
+} bound;
+
+/* Notes a served name that is bound to another library. */
+static void see_bound(void *user, const duo_blas_entry *entry)
 {
-    size_t ignored;
-    const ElfW(Sym) *const symbol = dynamic(map, DT_SYMTAB, &ignored);
-    const char *const names = dynamic(map, DT_STRTAB, &ignored);
-    if (table == NULL || symbol == NULL || names == NULL) return;
-    for (size_t i = 0; i < bytes / sizeof *table; i++) {
-        const char *const name = names + symbol[ELF64_R_SYM(table[i].r_info)].st_name;
-        Dl_info given;
-        const void *address;
-        if (!is_operation(name) || !is_ours(r, name)) continue;
-        memcpy(&address, (const void *)(map->l_addr + table[i].r_offset), sizeof address);
-        /* Until the first call an entry may lead back into the object. */
-        if (dladdr(address, &given) == 0 || given.dli_fbase == r->where ||
-            (ElfW(Addr))given.dli_fbase == map->l_addr || given.dli_fname == NULL)
-            continue;
-        if (*o->bound == '\0') o->late = comes_late(r, name);
-        const char *const slash = strrchr(given.dli_fname, '/');
-        keep(o->to, slash != NULL ? slash + 1 : given.dli_fname);
-        keep(o->bound, name);
-    }
+    const duo_blas_self *const r = ((const bound *)user)->us;
+    object *const o = ((const bound *)user)->o;
+    Dl_info given, asking;
+    if (!duo_blas_is_operation(entry->name) || !is_ours(r, entry->name)) return;
+    /* Until the first call an entry may lead back into the object. */
+    if (dladdr(*entry->place, &given) == 0 || given.dli_fbase == r->where ||
+        given.dli_fname == NULL || dladdr((const void *)entry->place, &asking) == 0 ||
+        given.dli_fbase == asking.dli_fbase)
+        return;
+    if (*o->bound == '\0') o->late = comes_late(r, entry->name);
+    const char *const slash = strrchr(given.dli_fname, '/');
+    keep(o->to, slash != NULL ? slash + 1 : given.dli_fname);
+    keep(o->bound, entry->name);
 }
 
-static void look_at_bound(const ours *r, object *o, const char *path)
+static void look_at_bound(const duo_blas_self *r, object *o, const char *path)
 {
-    struct link_map *map;
-    size_t bytes, count;
     void *const handle = dlopen(o->program ? NULL : path, RTLD_LAZY | RTLD_NOLOAD);
     if (handle == NULL) return;
-    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) {
-        const void *const data = dynamic(map, DT_RELA, &count);
-        (void)dynamic(map, DT_RELASZ, &bytes);
-        see_bound(r, o, map, data, bytes);
-        const void *const calls = dynamic(map, DT_JMPREL, &count);
-        (void)dynamic(map, DT_PLTRELSZ, &bytes);
-        see_bound(r, o, map, calls, bytes);
-    }
+    duo_blas_each_entry(handle, see_bound, &(bound){r, o});
     (void)dlclose(handle);
 }
 
 /* ---- The whole object ---- */
 
-/* Is it a copy of the CPU's BLAS that this library has made in memory? */
-static bool is_private(const char *path)
-{
-    static const char copy[] = "/memfd:duoblas-";
-    char target[sizeof copy];
-    return strncmp(path, "/proc/self/fd/", strlen("/proc/self/fd/")) == 0 &&
-           readlink(path, target, sizeof target) == (ssize_t)sizeof target &&
-           memcmp(target, copy, sizeof copy - 1) == 0;
-}
-
 /* Looks at the object of this path; "": the program. False: it is DuoBLAS, or was opened by it. */
-static bool look_at(object *o, const ours *r, const char *path)
+static bool look_at(object *o, const duo_blas_self *r, const char *path)
 {
     const char *const slash = strrchr(path, '/');
     *o = (object){.program = *path == '\0'};
     keep(o->title, o->program ? program_invocation_short_name : slash != NULL ? slash + 1 : path);
-    if (is_private(path)) return false;
+    if (duo_blas_is_private(path)) return false;
     look_into(r, o, o->program ? "/proc/self/exe" : path);
     if (*o->asks != '\0') look_at_bound(r, o, path);
     o->mkl |= strncmp(o->title, "libmkl_", 7) == 0;
@@ -231,12 +181,10 @@ static bool look_at(object *o, const ours *r, const char *path)
 
 /* ---- The whole process ---- */
 
-enum { OBJECTS = 2048, FINDINGS = 8 };
+enum { FINDINGS = 8 };
 
 typedef struct report {
-    ours us;
-    char *path[OBJECTS];
-    int paths;
+    duo_blas_self us;
     object found[FINDINGS]; /* objects that have an sgemm and ask for none, or asked in vain */
     int count;
     bool bound; /* did one ask in vain? */
@@ -244,16 +192,6 @@ typedef struct report {
      * calls us. */
     object asks, double_, direct;
 } report;
-
-/* Notes only the objects' names: the loader is locked meanwhile. */
-static int list(struct dl_phdr_info *info, size_t size, void *user)
-{
-    report *const r = user;
-    (void)size;
-    const void *const base = (const void *)info->dlpi_addr;
-    if (base != r->us.where && r->paths < OBJECTS) r->path[r->paths++] = strdup(info->dlpi_name);
-    return 0;
-}
 
 static void sort_out(report *r, const char *path)
 {
@@ -323,19 +261,12 @@ void duo_blas_tell_forks(FILE *to, int forks)
 
 bool duo_blas_tell_unreached(FILE *to, bool some, int forks)
 {
-    Dl_info self;
     bool hindered = false;
     report *const r = calloc(1, sizeof *r);
-    if (r == NULL || dladdr((const void *)(uintptr_t)&duo_blas_tell_unreached, &self) == 0)
-        goto end;
-    r->us.where = self.dli_fbase;
-    r->us.handle = dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (r->us.handle == NULL) goto end;
-    (void)dl_iterate_phdr(list, r);
-    for (int i = 0; i < r->paths; i++) {
-        if (r->path[i] != NULL) sort_out(r, r->path[i]);
-        free(r->path[i]);
-    }
+    if (r == NULL || !duo_blas_open_self(&r->us)) goto end;
+    duo_blas_paths paths = duo_blas_loaded(&r->us);
+    for (int i = 0; i < paths.count; i++) sort_out(r, paths.path[i]);
+    duo_blas_free_paths(&paths);
     (void)dlclose(r->us.handle);
     for (int i = 0; i < r->count; i++) hindered |= tell(to, r, &r->found[i]);
     if (duo_blas_hands_on())

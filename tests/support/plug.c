@@ -1,6 +1,6 @@
 /*
- * plug.c - a plug-in for test_unreached.c: a 1 x 1 product by the BLAS that it is linked with, in
- * float32 or, with TEST_DOUBLE, in float64.
+ * plug.c - a plug-in for test_unreached.c and test_blas_install.c: a 1 x 1 product by the BLAS that
+ * it is linked with, in float32 or, with TEST_DOUBLE, in float64.
  */
 #ifdef TEST_DOUBLE
 typedef double real;
