@@ -80,14 +80,17 @@ if(PROJECT_IS_TOP_LEVEL)
         VERBATIM)
 endif()
 
-# The Python package's wheel (python/pyproject.toml) takes only the library, as one file: a wheel
-# holds no links. Its CPU's BLAS is in the package scipy-openblas32, two folders above.
+# The Python package's wheel (python/pyproject.toml) takes only the library and the drop-in, each as
+# one file: a wheel holds no links. Its CPU's BLAS is in the package scipy-openblas32, two folders
+# above.
 if(SKBUILD)
     set_target_properties(duoblas PROPERTIES
         VERSION ${duo_soversion}
         INSTALL_RPATH "$ORIGIN/../../scipy_openblas32/lib")
-    install(TARGETS duoblas LIBRARY DESTINATION duoblas/lib COMPONENT python NAMELINK_SKIP)
+    set_target_properties(duoblas_blas PROPERTIES VERSION ${duo_soversion})
+    install(TARGETS duoblas duoblas_blas
+        LIBRARY DESTINATION duoblas/lib COMPONENT python NAMELINK_SKIP)
     install(FILES LICENSE DESTINATION "${SKBUILD_METADATA_DIR}/licenses" COMPONENT python)
     add_custom_target(duoblas_python) # by Ninja, duoblas is the tool
-    add_dependencies(duoblas_python duoblas)
+    add_dependencies(duoblas_python duoblas duoblas_blas)
 endif()

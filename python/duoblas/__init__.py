@@ -17,6 +17,7 @@ from ._errors import (ArgumentError, DeviceError, DeviceLostError, DuoBLASError,
 from ._event import Event
 from ._explain import Candidate, Explanation
 from ._info import Device, Info, device_count, info
+from ._install import Served, install, installed, uninstall
 from ._keep import Kept, keep, prepare
 from ._library import version as __version__
 from ._operations import sasum, sdot, sgemm, sgemm_batched, sgemm_grouped, ssum
@@ -26,6 +27,7 @@ from ._sums import abs_sum, sum
 
 __all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceError", "DeviceLostError",
            "DuoBLASError", "Event", "Explanation", "Info", "Kept", "OutOfMemoryError", "Report",
-           "Status", "__version__", "abs_sum", "default_context", "device_count", "dot",
-           "empty_pinned", "explain", "info", "keep", "matmul", "pin", "prepare", "report", "sasum",
-           "sdot", "sgemm", "sgemm_batched", "sgemm_grouped", "ssum", "sum", "vdot", "zeros_pinned"]
+           "Served", "Status", "__version__", "abs_sum", "default_context", "device_count", "dot",
+           "empty_pinned", "explain", "info", "install", "installed", "keep", "matmul", "pin",
+           "prepare", "report", "sasum", "sdot", "sgemm", "sgemm_batched", "sgemm_grouped", "ssum",
+           "sum", "uninstall", "vdot", "zeros_pinned"]

@@ -1,5 +1,5 @@
 """Calls by NumPy's names that the library does not serve: NumPy computes them, or CuPy or PyTorch
-with arrays of theirs, and they are counted."""
+with arrays of theirs, and they are counted. The report tells of them, and of the drop-in's calls."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Callable, Optional, TypedDict
 import numpy as np
 
 from ._arrays import maker_of
+from ._install import Served, served
 from ._locked import Locked
 
 __all__ = ["Report", "elsewhere", "report", "why_not"]
@@ -20,6 +21,9 @@ class Report(TypedDict):
     """The result of report()."""
 
     not_served: dict[str, dict[str, int]]  # for each function the number of calls for each reason
+    installed_in: list[str]  # libraries whose BLAS calls are served now (install)
+    served: dict[str, Served]  # for each BLAS operation its calls, while it was installed
+    words: str  # the same for people, and why other calls did not come
 
 
 class _Calls(Locked):
@@ -43,10 +47,16 @@ _calls = _Calls()
 
 
 def report() -> Report:
-    """The calls of this process so far that DuoBLAS left to NumPy (or to CuPy or PyTorch, for
-    arrays of theirs): for each function their numbers by reason.
+    """What was served in this process so far, and what was not.
 
-        {"not_served": {"matmul": {"float64": 2, "list": 1}}}
+        {"not_served": {"matmul": {"float64": 2, "list": 1}}, "installed_in": [...],
+         "served": {"sgemm": {"on_cpu": 3, "on_gpu": 1, ...}, ...}, "words": "..."}
+
+    not_served    the calls of matmul, dot, vdot, sum and abs_sum that were left to NumPy (or to
+                  CuPy or PyTorch, for arrays of theirs), by reason.
+    installed_in  the libraries whose BLAS calls are served now: see install.
+    served        their calls so far; nothing if `install` was never called.
+    words         the same as text, with the reasons why calls of other libraries do not come.
 
     Reasons are a type of elements other than float32, a type of object that is no array of it, and
 
@@ -58,7 +68,8 @@ def report() -> Report:
 
     Calls that raised an exception are not counted.   Since 1.0
     """
-    return Report(not_served=_calls.so_far())
+    objects, calls, words = served()
+    return Report(not_served=_calls.so_far(), installed_in=objects, served=calls, words=words)
 
 
 def _why_not(array: Any) -> Optional[str]:

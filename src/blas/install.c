@@ -50,6 +50,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static change *changes;
 static served *objects;
 static int change_count, object_count;
+static duo_blas_objects seen; /* that were looked at by the last call */
 
 /* ---- Memory that the loader has sealed ---- */
 
@@ -174,20 +175,31 @@ static void undo(int first_changes, int first_objects)
     }
 }
 
+/* Looking takes long if there are hundreds, and packages call for each that is loaded. The loader
+ * appends new ones. */
+static bool was_seen(const duo_blas_objects *now, int i)
+{
+    return now->unloaded == seen.unloaded && i < seen.count &&
+           now->object[i].base == seen.object[i].base &&
+           strcmp(now->object[i].path, seen.object[i].path) == 0;
+}
+
 int duo_blas_install(int count)
 {
     duo_blas_self self;
     bool good = true;
     if (!duo_blas_open_self(&self)) return -1;
-    duo_blas_paths paths = duo_blas_loaded(&self);
     pthread_mutex_lock(&lock);
+    duo_blas_objects now = duo_blas_loaded(&self);
     const int changes_before = change_count, objects_before = object_count;
-    if (count != 0) duo_blas_summary_count(true);
-    for (int i = 0; i < paths.count && good; i++) good = serve(&self, paths.path[i]);
+    duo_blas_summary_count(count != 0);
+    for (int i = 0; i < now.count && good; i++)
+        good = was_seen(&now, i) || serve(&self, now.object[i].path);
     if (!good) undo(changes_before, objects_before);
+    duo_blas_free_objects(good ? &seen : &now);
+    if (good) seen = now;
     const int leading = good ? object_count : -1;
     pthread_mutex_unlock(&lock);
-    duo_blas_free_paths(&paths);
     (void)dlclose(self.handle);
     return leading;
 }
@@ -196,6 +208,7 @@ void duo_blas_uninstall(void)
 {
     pthread_mutex_lock(&lock);
     undo(0, 0);
+    duo_blas_free_objects(&seen);
     duo_blas_summary_count(false);
     pthread_mutex_unlock(&lock);
 }

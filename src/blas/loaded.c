@@ -35,7 +35,7 @@ bool duo_blas_is_operation(const char *name)
 /* ---- The objects ---- */
 
 typedef struct listed {
-    duo_blas_paths paths;
+    duo_blas_objects objects;
     int room;
     const void *own;
 } listed;
@@ -44,32 +44,34 @@ typedef struct listed {
 static int list(struct dl_phdr_info *info, size_t size, void *user)
 {
     listed *const l = user;
+    duo_blas_objects *const o = &l->objects;
     (void)size;
+    o->unloaded = info->dlpi_subs;
     if ((const void *)info->dlpi_addr == l->own) return 0;
-    if (l->paths.count == l->room) {
+    if (o->count == l->room) {
         const int room = 2 * l->room + 64;
-        char **const more = realloc(l->paths.path, (size_t)room * sizeof *more);
+        duo_blas_object *const more = realloc(o->object, (size_t)room * sizeof *more);
         if (more == NULL) return 1;
-        l->paths.path = more;
+        o->object = more;
         l->room = room;
     }
     char *const path = strdup(info->dlpi_name);
-    if (path != NULL) l->paths.path[l->paths.count++] = path;
+    if (path != NULL) o->object[o->count++] = (duo_blas_object){path, info->dlpi_addr};
     return 0;
 }
 
-duo_blas_paths duo_blas_loaded(const duo_blas_self *self)
+duo_blas_objects duo_blas_loaded(const duo_blas_self *self)
 {
     listed l = {.own = self->where};
     (void)dl_iterate_phdr(list, &l);
-    return l.paths;
+    return l.objects;
 }
 
-void duo_blas_free_paths(duo_blas_paths *paths)
+void duo_blas_free_objects(duo_blas_objects *objects)
 {
-    for (int i = 0; i < paths->count; i++) free(paths->path[i]);
-    free(paths->path);
-    *paths = (duo_blas_paths){NULL, 0};
+    for (int i = 0; i < objects->count; i++) free(objects->object[i].path);
+    free(objects->object);
+    *objects = (duo_blas_objects){NULL, 0, 0};
 }
 
 bool duo_blas_is_private(const char *path)

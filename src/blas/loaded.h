@@ -7,6 +7,7 @@
 
 #include <link.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The drop-in itself. */
 typedef struct duo_blas_self {
@@ -23,13 +24,18 @@ void *duo_blas_own(const duo_blas_self *self, const char *name);
 /* Is it one of our operations, with anything before and after its name? C++ names begin with _Z. */
 bool duo_blas_is_operation(const char *name);
 
-/* The paths of all objects but our own; "": the program. duo_blas_free_paths frees them. */
-typedef struct duo_blas_paths {
-    char **path;
+/* All objects but our own. duo_blas_free_objects frees them. */
+typedef struct duo_blas_object {
+    char *path; /* "": the program */
+    uintptr_t base;
+} duo_blas_object;
+typedef struct duo_blas_objects {
+    duo_blas_object *object;
     int count;
-} duo_blas_paths;
-duo_blas_paths duo_blas_loaded(const duo_blas_self *self);
-void duo_blas_free_paths(duo_blas_paths *paths);
+    unsigned long long unloaded; /* objects so far */
+} duo_blas_objects;
+duo_blas_objects duo_blas_loaded(const duo_blas_self *self);
+void duo_blas_free_objects(duo_blas_objects *objects);
 
 /* Is it a copy of the CPU's BLAS that this library has made in memory? */
 bool duo_blas_is_private(const char *path);

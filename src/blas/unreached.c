@@ -264,9 +264,9 @@ bool duo_blas_tell_unreached(FILE *to, bool some, int forks)
     bool hindered = false;
     report *const r = calloc(1, sizeof *r);
     if (r == NULL || !duo_blas_open_self(&r->us)) goto end;
-    duo_blas_paths paths = duo_blas_loaded(&r->us);
-    for (int i = 0; i < paths.count; i++) sort_out(r, paths.path[i]);
-    duo_blas_free_paths(&paths);
+    duo_blas_objects objects = duo_blas_loaded(&r->us);
+    for (int i = 0; i < objects.count; i++) sort_out(r, objects.object[i].path);
+    duo_blas_free_objects(&objects);
     (void)dlclose(r->us.handle);
     for (int i = 0; i < r->count; i++) hindered |= tell(to, r, &r->found[i]);
     if (duo_blas_hands_on())
