@@ -80,9 +80,9 @@ if(PROJECT_IS_TOP_LEVEL)
         VERBATIM)
 endif()
 
-# The Python package's wheel (python/pyproject.toml) takes only the library and the drop-in, each as
-# one file: a wheel holds no links. Its CPU's BLAS is in the package scipy-openblas32, two folders
-# above.
+# The Python package's wheel (python/pyproject.toml) takes the library, the drop-in and the compiled
+# module, each as one file: a wheel holds no links. Its CPU's BLAS is in the package
+# scipy-openblas32, two folders above.
 if(SKBUILD)
     set_target_properties(duoblas PROPERTIES
         VERSION ${duo_soversion}
@@ -93,4 +93,9 @@ if(SKBUILD)
     install(FILES LICENSE DESTINATION "${SKBUILD_METADATA_DIR}/licenses" COMPONENT python)
     add_custom_target(duoblas_python) # by Ninja, duoblas is the tool
     add_dependencies(duoblas_python duoblas duoblas_blas)
+    if(NOT TARGET duoblas_direct)
+        message(FATAL_ERROR "the wheel needs the header files of Python and NumPy")
+    endif()
+    install(TARGETS duoblas_direct LIBRARY DESTINATION duoblas/lib COMPONENT python)
+    add_dependencies(duoblas_python duoblas_direct)
 endif()

@@ -307,9 +307,14 @@ class Context(Locked, Unique):
 def _of_thread(device: Optional[int]) -> Context:
     own = _scope.thread.contexts
     found = own.get(device)
-    if found is None or found.closed:
+    if found is None or found._handle is None:
         found = own[device] = Context(device=device)
     return found
+
+
+def own_context(device: Optional[int]) -> Context:
+    """The context of a call without `ctx` on arrays on this device (None: in host memory)."""
+    return _scope.innermost() or _of_thread(device)
 
 
 def default_context() -> Context:
@@ -326,10 +331,10 @@ def thread_context() -> Context:
 def context_for(ctx: Optional[Context], devices: Sequence[Optional[int]]) -> Context:
     """The context for a call with arrays on these devices (None: in host memory)."""
     if ctx is None:
-        ctx = _scope.innermost()
-    elif not isinstance(ctx, Context):
+        return own_context(next((d for d in devices if d is not None), None))
+    if not isinstance(ctx, Context):
         raise TypeError(f"ctx is a {type(ctx).__name__}, not a duoblas.Context")
-    return ctx or _of_thread(next((d for d in devices if d is not None), None))
+    return ctx
 
 
 def explain(ctx: Optional[Context] = None) -> Explanation:

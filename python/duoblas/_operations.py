@@ -11,6 +11,7 @@ from ._arguments import real
 from ._arrays import Operand, copied, device_of, empty_like, operand, overlap
 from ._context import Context, context_for
 from ._library import LAYOUT, TRANSPOSE, library
+from ._quick import quick
 from ._storage import Stack, Stored, stored
 
 __all__ = ["answer", "multiply", "multiply_lists", "multiply_stacks", "reduce_to", "sasum", "sdot",
@@ -88,6 +89,10 @@ def sgemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, 
     Arrays may be NumPy's, or anything with __dlpack__ or __cuda_array_interface__; those on a
     device are used there. See docs/python.md for when a call waits, and duoblas.h for errors.
     """
+    if c is None or out is None:
+        done = quick("sgemm", ctx, a, b, out if c is None else c, alpha, beta)
+        if done is not None:
+            return done
     alpha, beta = real(alpha, "alpha"), real(beta, "beta")
     c = _target(c, out, beta)
     ctx = context_for(ctx, [device_of(x) for x in (a, b, c)])
@@ -274,8 +279,12 @@ def answer(ctx: Context, result: Operand, target: Any, out: Any) -> Any:
     return target[()] if is_number else target
 
 
-def _reduce(function: Any, arrays: dict[str, Any], out: Any, ctx: Optional[Context],
+def _reduce(name: str, arrays: dict[str, Any], out: Any, ctx: Optional[Context],
             least: Optional[int]) -> Any:
+    if out is None:
+        done = quick(name, ctx, *arrays.values())
+        if done is not None:
+            return done
     ctx = context_for(ctx, [device_of(x) for x in (*arrays.values(), out)])
     vectors = [_vector(x, name, ctx._stream, least) for name, x in arrays.items()]
     if len({o.shape for o in vectors}) > 1:
@@ -285,7 +294,7 @@ def _reduce(function: Any, arrays: dict[str, Any], out: Any, ctx: Optional[Conte
     result = operand(target, "out", True, ctx._stream)
     if math.prod(result.shape) != 1:
         raise ValueError("out has more than one element, or none")
-    reduce_to(ctx, function, vectors, result)
+    reduce_to(ctx, getattr(library, f"duo_{name}"), vectors, result)
     return answer(ctx, result, target, out)
 
 
@@ -301,14 +310,14 @@ def sasum(x: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     there when the call returns. Only an asynchronous context returns an array without dimensions:
     its value is there after `ctx.synchronize()`.
     """
-    return _reduce(library.duo_sasum, {"x": x}, out, ctx, 1)
+    return _reduce("sasum", {"x": x}, out, ctx, 1)
 
 
 def ssum(x: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     """Sum of x. Arguments and result as of sasum."""
-    return _reduce(library.duo_ssum, {"x": x}, out, ctx, 1)
+    return _reduce("ssum", {"x": x}, out, ctx, 1)
 
 
 def sdot(x: Any, y: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     """Inner product of x and y, both (n,) float32, with any strides. Otherwise as sasum."""
-    return _reduce(library.duo_sdot, {"x": x, "y": y}, out, ctx, None)
+    return _reduce("sdot", {"x": x, "y": y}, out, ctx, None)

@@ -11,7 +11,8 @@ from ._arrays import Operand, copied, device_of, empty_like, operand, overlap
 from ._context import Context, context_for
 from ._elsewhere import elsewhere, why_not
 from ._library import library
-from ._operations import answer, multiply, multiply_lists, multiply_stacks, reduce_to, sgemm
+from ._operations import answer, multiply, multiply_lists, multiply_stacks, reduce_to
+from ._quick import quick
 from ._storage import Stack, Stored, addresses, is_apart, merged, stored, view
 
 __all__ = ["dot", "matmul", "vdot"]
@@ -144,12 +145,6 @@ def _product(name: str, a: Any, b: Any, out: Any, ctx: Optional[Context]) -> Any
     return target
 
 
-def _are_plain(a: Any, b: Any) -> bool:
-    """Two matrices of NumPy's that fit: sgemm has the fewest questions."""
-    return (type(a) is np.ndarray and type(b) is np.ndarray and a.ndim == 2 and b.ndim == 2
-            and a.dtype == _FLOAT and b.dtype == _FLOAT and a.shape[1] == b.shape[0])
-
-
 def matmul(a: Any, b: Any, /, out: Any = None, *, ctx: Optional[Context] = None) -> Any:
     """Product of matrices, of stacks of them, and of vectors, as numpy.matmul.
 
@@ -166,9 +161,8 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, ctx: Optional[Context] = None)
     CuPy, and to PyTorch with tensors: other types of elements, lists, and what they refuse, so the
     errors are theirs. See `report`.   Since 1.0
     """
-    if out is None and _are_plain(a, b):
-        return sgemm(a, b, ctx=ctx)
-    return _product("matmul", a, b, out, ctx)
+    done = quick("sgemm", ctx, a, b, out, 1.0, 0.0)
+    return _product("matmul", a, b, out, ctx) if done is None else done
 
 
 def dot(a: Any, b: Any, out: Any = None, *, ctx: Optional[Context] = None) -> Any:
@@ -182,9 +176,12 @@ def dot(a: Any, b: Any, out: Any = None, *, ctx: Optional[Context] = None) -> An
 
     Of vectors and matrices it is what matmul gives. Everything else as of matmul.   Since 1.0
     """
-    if out is None and _are_plain(a, b):
-        return sgemm(a, b, ctx=ctx)
-    return _product("dot", a, b, out, ctx)
+    done = None
+    if out is None:
+        done = quick("sgemm", ctx, a, b, None, 1.0, 0.0)
+        if done is None:
+            done = quick("sdot", ctx, a, b)
+    return _product("dot", a, b, out, ctx) if done is None else done
 
 
 def _flat(o: Operand, name: str) -> Optional[Operand]:
@@ -212,6 +209,9 @@ def vdot(a: Any, b: Any, /, *, ctx: Optional[Context] = None) -> Any:
     def left(why: str) -> Any:
         return elsewhere("vdot", why, a, lambda of: of.vdot(a, b))
 
+    done = quick("sdot", ctx, a, b)
+    if done is not None:
+        return done
     why = why_not(a, b)
     if why is not None:
         return left(why)

@@ -33,7 +33,7 @@ def test_every_class_is_tested():
     tested = {type(value) for value in values()}
     classes = {value for value in vars(duoblas).values() if isinstance(value, type)}
     dictionaries = {duoblas.Candidate, duoblas.Device, duoblas.Explanation, duoblas.Info,
-                    duoblas.Report}
+                    duoblas.Report, duoblas.Served}
     assert classes == tested - {dict} | dictionaries | OWNERS
 
 
