@@ -309,6 +309,8 @@ def _of_thread(device: Optional[int]) -> Context:
     found = own.get(device)
     if found is None or found._handle is None:
         found = own[device] = Context(device=device)
+        if device is None:
+            _scope.thread.own = found
     return found
 
 

@@ -90,7 +90,7 @@ def sgemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, 
     device are used there. See docs/python.md for when a call waits, and duoblas.h for errors.
     """
     if c is None or out is None:
-        done = quick("sgemm", ctx, a, b, out if c is None else c, alpha, beta)
+        done = quick.sgemm(ctx, a, b, out if c is None else c, alpha, beta)
         if done is not None:
             return done
     alpha, beta = real(alpha, "alpha"), real(beta, "beta")
@@ -281,10 +281,6 @@ def answer(ctx: Context, result: Operand, target: Any, out: Any) -> Any:
 
 def _reduce(name: str, arrays: dict[str, Any], out: Any, ctx: Optional[Context],
             least: Optional[int]) -> Any:
-    if out is None:
-        done = quick(name, ctx, *arrays.values())
-        if done is not None:
-            return done
     ctx = context_for(ctx, [device_of(x) for x in (*arrays.values(), out)])
     vectors = [_vector(x, name, ctx._stream, least) for name, x in arrays.items()]
     if len({o.shape for o in vectors}) > 1:
@@ -310,14 +306,17 @@ def sasum(x: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     there when the call returns. Only an asynchronous context returns an array without dimensions:
     its value is there after `ctx.synchronize()`.
     """
-    return _reduce("sasum", {"x": x}, out, ctx, 1)
+    done = quick.sasum(ctx, x) if out is None else None
+    return _reduce("sasum", {"x": x}, out, ctx, 1) if done is None else done
 
 
 def ssum(x: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     """Sum of x. Arguments and result as of sasum."""
-    return _reduce("ssum", {"x": x}, out, ctx, 1)
+    done = quick.ssum(ctx, x) if out is None else None
+    return _reduce("ssum", {"x": x}, out, ctx, 1) if done is None else done
 
 
 def sdot(x: Any, y: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     """Inner product of x and y, both (n,) float32, with any strides. Otherwise as sasum."""
-    return _reduce("sdot", {"x": x, "y": y}, out, ctx, None)
+    done = quick.sdot(ctx, x, y) if out is None else None
+    return _reduce("sdot", {"x": x, "y": y}, out, ctx, None) if done is None else done

@@ -161,7 +161,7 @@ def matmul(a: Any, b: Any, /, out: Any = None, *, ctx: Optional[Context] = None)
     CuPy, and to PyTorch with tensors: other types of elements, lists, and what they refuse, so the
     errors are theirs. See `report`.   Since 1.0
     """
-    done = quick("sgemm", ctx, a, b, out, 1.0, 0.0)
+    done = quick.sgemm(ctx, a, b, out, 1.0, 0.0)
     return _product("matmul", a, b, out, ctx) if done is None else done
 
 
@@ -178,9 +178,9 @@ def dot(a: Any, b: Any, out: Any = None, *, ctx: Optional[Context] = None) -> An
     """
     done = None
     if out is None:
-        done = quick("sgemm", ctx, a, b, None, 1.0, 0.0)
+        done = quick.sgemm(ctx, a, b, None, 1.0, 0.0)
         if done is None:
-            done = quick("sdot", ctx, a, b)
+            done = quick.sdot(ctx, a, b)
     return _product("dot", a, b, out, ctx) if done is None else done
 
 
@@ -209,7 +209,7 @@ def vdot(a: Any, b: Any, /, *, ctx: Optional[Context] = None) -> Any:
     def left(why: str) -> Any:
         return elsewhere("vdot", why, a, lambda of: of.vdot(a, b))
 
-    done = quick("sdot", ctx, a, b)
+    done = quick.sdot(ctx, a, b)
     if done is not None:
         return done
     why = why_not(a, b)

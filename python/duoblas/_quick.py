@@ -10,10 +10,10 @@ import ctypes
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from . import _scope
-from ._context import Context, own_context
+from ._context import Context
 from ._errors import check
 from ._library import library, library_path
 
@@ -34,27 +34,20 @@ def _open() -> Any:
         return None
     address = ctypes.c_void_p
     module.use(*(ctypes.cast(function, address).value for function in
-                 (library.duo_sgemm, library.duo_sasum, library.duo_ssum, library.duo_sdot)))
+                 (library.duo_sgemm, library.duo_sasum, library.duo_ssum, library.duo_sdot)),
+               _scope.thread, _scope.blocks, Context, check)
     return module
 
 
-direct = _open()
+class _LongWay:
+    """In place of the compiled module."""
+
+    def _take_it(self, *_: Any) -> None:
+        return None
+
+    sgemm = sasum = ssum = sdot = _take_it
 
 
-def quick(name: str, ctx: Optional[Context], *arguments: Any) -> Any:
-    """The result of an operation on host arrays; None: it has to go the long way, which also tells
-    what is wrong. So does the first of a thread's calls in a context: it is noted there for
-    `explain`."""
-    if direct is None:
-        return None
-    found = own_context(None) if ctx is None else ctx
-    if type(found) is not Context or found._asynchronous:
-        return None
-    last = found._last()
-    if last is None or last is not _scope.thread.last:
-        return None
-    with found._own:
-        done = getattr(direct, name)(found._handle, *arguments)
-        if type(done) is int:
-            check(done, found._handle)
-    return done
+# Operations of host arrays; their result is None if a call has to go the long way, which also tells
+# what is wrong. So has the first of a thread's calls in a context: it is noted there for `explain`.
+quick: Any = _open() or _LongWay()

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from ._context import Context
     from ._library import Decision
 
-__all__ = ["LastCall", "enter", "innermost", "leave", "thread"]
+__all__ = ["LastCall", "blocks", "enter", "innermost", "leave", "thread"]
 
 _entered: ContextVar[tuple[Context, ...]] = ContextVar("duoblas blocks", default=())
+blocks = _entered.get  # those that the caller is in, also some that have ended elsewhere
 
 
 def enter(ctx: Context) -> None:
@@ -77,6 +78,7 @@ class _Thread(threading.local):
 
     def __init__(self) -> None:
         self.contexts: dict[Optional[int], Context] = {}
+        self.own: Optional[Context] = None  # the one for host arrays, if it was made
         self.last: Optional[LastCall] = None
 
 

@@ -1,12 +1,12 @@
 /*
  * direct.c - the module duoblas._direct: the calls of nearly all programs, on NumPy's own float32
  * arrays in host memory, without a line of Python between. Everything else goes the long way, by
- * python/duoblas/_operations.py, which also raises the errors.
+ * python/duoblas/_operations.py, which also raises the errors of arguments.
  *
- * Functions return None if a call has to go the long way, and then have done nothing; a number if
- * the library returned this status; else the result. The interpreter's lock is free while the
- * library works. The library is the one that the package has opened: it gives its addresses (use).
- * Nothing here is changed after that, so threads need no lock.
+ * Functions return None if a call has to go the long way, and then have done nothing; else the
+ * result. The interpreter's lock is free while the library works. The library is the one that the
+ * package has opened; the package gives its addresses, and what it knows of contexts (use). Nothing
+ * here is changed after that, so threads need no lock.
  */
 #include <pyconfig.h>
 #ifndef Py_GIL_DISABLED
@@ -32,30 +32,129 @@ static struct library {
                        float *);
 } library;
 
+/* Of the package: its thread-local object, the function that gives the blocks that the caller is
+ * in, the class of contexts, and the function that raises the exception of a status. */
+static PyObject *thread, *blocks_around, *context_class, *raise_status;
+
+/* Names of attributes: of the thread-local object (_scope.py), of a context (_context.py), and of its
+ * lock. */
+static PyObject *in_own, *in_last, *in_last_call, *in_blocks, *in_asynchronous, *in_handle,
+    *in_lock, *in_acquire, *in_release;
+
 static PyObject *use(PyObject *module, PyObject *arguments)
 {
     PyObject *given[4];
     void *address[4];
     (void)module;
-    if (!PyArg_UnpackTuple(arguments, "use", 4, 4, &given[0], &given[1], &given[2], &given[3]))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOO", &given[0], &given[1], &given[2], &given[3],
+                          &thread, &blocks_around, &context_class, &raise_status))
         return NULL;
     for (int i = 0; i < 4; i++) {
         address[i] = PyLong_AsVoidPtr(given[i]);
         if (PyErr_Occurred()) return NULL;
     }
     memcpy(&library, address, sizeof library);
+    Py_INCREF(thread);
+    Py_INCREF(blocks_around);
+    Py_INCREF(context_class);
+    Py_INCREF(raise_status);
     Py_RETURN_NONE;
 }
 
-/* ---- Arguments ---- */
+/* ---- The context of a call ---- */
 
-/* A context's handle; NULL: it is closed. */
-static duo_context *context_of(PyObject *handle)
+/* True or false, of an attribute that is a bool or an int; absent counts as false. */
+static bool is_set(PyObject *object, PyObject *name)
 {
-    void *const address = PyLong_CheckExact(handle) ? PyLong_AsVoidPtr(handle) : NULL;
-    if (PyErr_Occurred()) PyErr_Clear();
+    PyObject *const value = PyObject_GetAttr(object, name);
+    const bool set = value != NULL && PyObject_IsTrue(value) == 1;
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return set;
+}
+
+/* The context of a call without one: of the innermost block, or the thread's own. NULL: it has to
+ * be made, or looked for. */
+static PyObject *context_around(void)
+{
+    PyObject *found = NULL;
+    PyObject *const blocks = PyObject_CallObject(blocks_around, NULL);
+    const Py_ssize_t count = blocks != NULL ? PyTuple_Size(blocks) : -1;
+    if (count == 0) {
+        found = PyObject_GetAttr(thread, in_own);
+    } else if (count > 0) {
+        found = PyTuple_GetItem(blocks, count - 1);
+        if (is_set(found, in_blocks))
+            Py_INCREF(found);
+        else
+            found = NULL;
+    }
+    Py_XDECREF(blocks);
+    PyErr_Clear();
+    return found;
+}
+
+/* Was the thread's last call in it, too? Then nothing has to be noted of this one. */
+static bool is_noted(PyObject *context)
+{
+    PyObject *const last = PyObject_GetAttr(thread, in_last);
+    PyObject *const of_context = PyObject_GetAttr(context, in_last_call);
+    const bool noted = last != NULL && last != Py_None && of_context != NULL &&
+                       PyWeakref_CheckRef(of_context) && PyWeakref_GetObject(of_context) == last;
+    Py_XDECREF(of_context);
+    Py_XDECREF(last);
+    PyErr_Clear();
+    return noted;
+}
+
+/* The handle of an open context; NULL: it goes the long way. The context is locked, and has to be
+ * let go. */
+static duo_context *take(PyObject *given, PyObject **context)
+{
+    PyObject *const found = given == Py_None ? context_around() : given;
+    if (found != NULL && found == given) Py_INCREF(found);
+    PyObject *handle = NULL, *lock = NULL, *locked = NULL;
+    void *address = NULL;
+    if (found != NULL && (PyObject *)Py_TYPE(found) == context_class && is_noted(found) &&
+        !is_set(found, in_asynchronous))
+        lock = PyObject_GetAttr(found, in_lock);
+    if (lock != NULL) locked = PyObject_CallMethodObjArgs(lock, in_acquire, NULL);
+    if (locked != NULL) handle = PyObject_GetAttr(found, in_handle);
+    if (handle != NULL && PyLong_CheckExact(handle)) address = PyLong_AsVoidPtr(handle);
+    if (address == NULL && locked != NULL)
+        Py_XDECREF(PyObject_CallMethodObjArgs(lock, in_release, NULL));
+    Py_XDECREF(handle);
+    Py_XDECREF(locked);
+    Py_XDECREF(lock);
+    PyErr_Clear();
+    if (address == NULL) Py_XDECREF(found);
+    *context = found;
     return address;
 }
+
+/* Raises the exception of a status; false: there is one. */
+static bool let_go(PyObject *context, duo_status status)
+{
+    bool good = true;
+    if (status != DUO_OK) {
+        PyObject *const handle = PyObject_GetAttr(context, in_handle);
+        PyObject *const none =
+            handle != NULL ? PyObject_CallFunction(raise_status, "iO", (int)status, handle) : NULL;
+        good = none != NULL;
+        Py_XDECREF(none);
+        Py_XDECREF(handle);
+    }
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *const lock = PyObject_GetAttr(context, in_lock);
+    if (lock != NULL) Py_XDECREF(PyObject_CallMethodObjArgs(lock, in_release, NULL));
+    Py_XDECREF(lock);
+    PyErr_Restore(type, value, trace);
+    Py_DECREF(context);
+    return good;
+}
+
+/* ---- Arguments ---- */
 
 /* A number as a float; false: it goes the long way. */
 static bool real_of(PyObject *number, float *value)
@@ -128,19 +227,18 @@ static bool may_overlap(const matrix *x, const matrix *y)
 
 /* ---- Operations ---- */
 
-/* sgemm(handle, a, b, c or None, alpha, beta): c. */
+/* sgemm(context or None, a, b, c or None, alpha, beta): c. */
 static PyObject *sgemm(PyObject *module, PyObject *arguments)
 {
-    PyObject *handle, *given_a, *given_b, *given_c, *given_alpha, *given_beta;
+    PyObject *given, *context, *given_a, *given_b, *given_c, *given_alpha, *given_beta;
     matrix a, b, c;
     float alpha, beta;
     (void)module;
-    if (!PyArg_UnpackTuple(arguments, "sgemm", 6, 6, &handle, &given_a, &given_b, &given_c,
+    if (!PyArg_UnpackTuple(arguments, "sgemm", 6, 6, &given, &given_a, &given_b, &given_c,
                            &given_alpha, &given_beta))
         return NULL;
-    duo_context *const context = context_of(handle);
-    if (context == NULL || !matrix_of(given_a, &a) || !matrix_of(given_b, &b) ||
-        a.columns != b.rows || !real_of(given_alpha, &alpha) || !real_of(given_beta, &beta))
+    if (!matrix_of(given_a, &a) || !matrix_of(given_b, &b) || a.columns != b.rows ||
+        !real_of(given_alpha, &alpha) || !real_of(given_beta, &beta))
         Py_RETURN_NONE;
     const npy_intp shape[2] = {a.rows, b.columns};
     PyObject *result = given_c;
@@ -149,22 +247,30 @@ static PyObject *sgemm(PyObject *module, PyObject *arguments)
             c.rows != shape[0] || c.columns != shape[1] || may_overlap(&a, &c) ||
             may_overlap(&b, &c))
             Py_RETURN_NONE;
-        Py_INCREF(result);
-    } else {
-        if (beta != 0.0f) Py_RETURN_NONE;
+    } else if (beta != 0.0f) {
+        Py_RETURN_NONE;
+    }
+    duo_context *const handle = take(given, &context);
+    if (handle == NULL) Py_RETURN_NONE;
+    if (given_c == Py_None) {
         result = PyArray_SimpleNew(2, shape, NPY_FLOAT);
-        if (result == NULL) return NULL;
+        if (result == NULL) {
+            (void)let_go(context, DUO_OK);
+            return NULL;
+        }
         (void)matrix_of(result, &c);
+    } else {
+        Py_INCREF(result);
     }
     duo_status status;
     Py_BEGIN_ALLOW_THREADS status =
-        library.sgemm(context, c.by_rows ? DUO_ROW_MAJOR : DUO_COL_MAJOR,
+        library.sgemm(handle, c.by_rows ? DUO_ROW_MAJOR : DUO_COL_MAJOR,
                       a.by_rows == c.by_rows ? DUO_NO_TRANS : DUO_TRANS,
                       b.by_rows == c.by_rows ? DUO_NO_TRANS : DUO_TRANS, a.rows, b.columns,
                       a.columns, alpha, a.x, a.ld, b.x, b.ld, beta, c.x, c.ld);
-    Py_END_ALLOW_THREADS if (status == DUO_OK) return result;
+    Py_END_ALLOW_THREADS if (let_go(context, status)) return result;
     Py_DECREF(result);
-    return PyLong_FromLong(status);
+    return NULL;
 }
 
 typedef struct vector {
@@ -182,27 +288,27 @@ static bool vector_of(PyObject *object, vector *v)
     return true;
 }
 
-static PyObject *number(duo_status status, float value)
+static PyObject *number(float value)
 {
-    if (status != DUO_OK) return PyLong_FromLong(status);
     PyArray_Descr *const type = PyArray_DescrFromType(NPY_FLOAT);
     PyObject *const scalar = PyArray_Scalar(&value, type, NULL);
     Py_DECREF(type);
     return scalar;
 }
 
-/* ssum(handle, x), sasum(handle, x) */
+/* ssum(context or None, x), sasum(context or None, x) */
 static PyObject *sum_by(PyObject *arguments, int which)
 {
-    PyObject *handle, *given;
+    PyObject *given, *context, *given_x;
     vector x;
     float value;
-    if (!PyArg_UnpackTuple(arguments, "sum", 2, 2, &handle, &given)) return NULL;
-    duo_context *const context = context_of(handle);
-    if (context == NULL || !vector_of(given, &x) || x.step < 1) Py_RETURN_NONE;
+    if (!PyArg_UnpackTuple(arguments, "sum", 2, 2, &given, &given_x)) return NULL;
+    if (!vector_of(given_x, &x) || x.step < 1) Py_RETURN_NONE;
+    duo_context *const handle = take(given, &context);
+    if (handle == NULL) Py_RETURN_NONE;
     duo_status status;
-    Py_BEGIN_ALLOW_THREADS status = library.sum[which](context, x.n, x.x, x.step, &value);
-    Py_END_ALLOW_THREADS return number(status, value);
+    Py_BEGIN_ALLOW_THREADS status = library.sum[which](handle, x.n, x.x, x.step, &value);
+    Py_END_ALLOW_THREADS return let_go(context, status) ? number(value) : NULL;
 }
 static PyObject *sasum(PyObject *module, PyObject *arguments)
 {
@@ -215,20 +321,20 @@ static PyObject *ssum(PyObject *module, PyObject *arguments)
     return sum_by(arguments, 1);
 }
 
-/* sdot(handle, x, y) */
+/* sdot(context or None, x, y) */
 static PyObject *sdot(PyObject *module, PyObject *arguments)
 {
-    PyObject *handle, *given_x, *given_y;
+    PyObject *given, *context, *given_x, *given_y;
     vector x, y;
     float value;
     (void)module;
-    if (!PyArg_UnpackTuple(arguments, "sdot", 3, 3, &handle, &given_x, &given_y)) return NULL;
-    duo_context *const context = context_of(handle);
-    if (context == NULL || !vector_of(given_x, &x) || !vector_of(given_y, &y) || x.n != y.n)
-        Py_RETURN_NONE;
+    if (!PyArg_UnpackTuple(arguments, "sdot", 3, 3, &given, &given_x, &given_y)) return NULL;
+    if (!vector_of(given_x, &x) || !vector_of(given_y, &y) || x.n != y.n) Py_RETURN_NONE;
+    duo_context *const handle = take(given, &context);
+    if (handle == NULL) Py_RETURN_NONE;
     duo_status status;
-    Py_BEGIN_ALLOW_THREADS status = library.sdot(context, x.n, x.x, x.step, y.x, y.step, &value);
-    Py_END_ALLOW_THREADS return number(status, value);
+    Py_BEGIN_ALLOW_THREADS status = library.sdot(handle, x.n, x.x, x.step, y.x, y.step, &value);
+    Py_END_ALLOW_THREADS return let_go(context, status) ? number(value) : NULL;
 }
 
 /* ---- The module ---- */
@@ -256,17 +362,32 @@ static bool is_served_by_numpy(void)
 PyMODINIT_FUNC PyInit__direct(void)
 {
     static PyMethodDef functions[] = {
-        {"use", use, METH_VARARGS, "use(sgemm, sasum, ssum, sdot): addresses in the library"},
-        {"sgemm", sgemm, METH_VARARGS, "sgemm(handle, a, b, c, alpha, beta)"},
-        {"sasum", sasum, METH_VARARGS, "sasum(handle, x)"},
-        {"ssum", ssum, METH_VARARGS, "ssum(handle, x)"},
-        {"sdot", sdot, METH_VARARGS, "sdot(handle, x, y)"},
+        {"use", use, METH_VARARGS,
+         "use(addresses of sgemm, sasum, ssum, sdot; thread, blocks, Context, check)"},
+        {"sgemm", sgemm, METH_VARARGS, "sgemm(ctx, a, b, c, alpha, beta)"},
+        {"sasum", sasum, METH_VARARGS, "sasum(ctx, x)"},
+        {"ssum", ssum, METH_VARARGS, "ssum(ctx, x)"},
+        {"sdot", sdot, METH_VARARGS, "sdot(ctx, x, y)"},
         {NULL, NULL, 0, NULL},
     };
     static struct PyModuleDef definition = {
         PyModuleDef_HEAD_INIT, "_direct", NULL, -1, functions, NULL, NULL, NULL, NULL};
     if (!is_served_by_numpy()) return NULL;
     import_array();
+    const struct {
+        PyObject **to;
+        const char *name;
+    } names[] = {{&in_own, "own"},
+                 {&in_last, "last"},
+                 {&in_last_call, "_last"},
+                 {&in_blocks, "_blocks"},
+                 {&in_asynchronous, "_asynchronous"},
+                 {&in_handle, "_handle"},
+                 {&in_lock, "_own"},
+                 {&in_acquire, "acquire"},
+                 {&in_release, "release"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if ((*names[i].to = PyUnicode_InternFromString(names[i].name)) == NULL) return NULL;
     PyObject *const module = PyModule_Create(&definition);
 #ifdef Py_GIL_DISABLED
     if (module != NULL) PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);

@@ -1,8 +1,9 @@
 """The quick way of a call gives what the long way gives, and leaves to it what it does not know."""
 
+import subprocess
 import sys
+import textwrap
 import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import duoblas
-from duoblas import Status, _quick
+from duoblas import _operations, _products, _quick
 
-pytestmark = pytest.mark.skipif(_quick.direct is None,
+pytestmark = pytest.mark.skipif(isinstance(_quick.quick, _quick._LongWay),
                                 reason="there is no compiled module beside the library")
+
+
+def take(monkeypatch, way):
+    """Calls go this way."""
+    for module in (_operations, _products):
+        monkeypatch.setattr(module, "quick", way)
 
 
 @pytest.fixture
@@ -23,7 +30,7 @@ def taken(monkeypatch):
         number = 0
 
         def __getattr__(self, name):
-            function = getattr(direct, name)
+            function = getattr(_quick.quick, name)
 
             def call(*arguments):
                 done = function(*arguments)
@@ -31,25 +38,22 @@ def taken(monkeypatch):
                 return done
             return call
 
-    direct = _quick.direct
     duoblas.ssum(np.ones(1, np.float32))  # this thread's last call was in its own context
-    monkeypatch.setattr(_quick, "direct", Counted())
+    take(monkeypatch, Counted())
     return lambda: Counted.number
 
 
 def both(call):
     """The outcomes of a call by the quick way and by the long one."""
     found = []
-    direct = _quick.direct
     duoblas.ssum(np.ones(1, np.float32))
-    for way in (direct, None):
-        _quick.direct = way
-        try:
-            found.append(call())
-        except Exception as problem:
-            found.append((type(problem), str(problem)))
-        finally:
-            _quick.direct = direct
+    for way in (_quick.quick, _quick._LongWay()):
+        with pytest.MonkeyPatch.context() as patch:
+            take(patch, way)
+            try:
+                found.append(call())
+            except Exception as problem:
+                found.append((type(problem), str(problem)))
     return found
 
 
@@ -153,17 +157,40 @@ def test_shared_elements_are_found(taken):
     assert (whole == 1).all() and taken() == 0
 
 
-def test_statuses_become_exceptions(monkeypatch):
+def test_a_closed_context_is_refused():
     ctx = duoblas.Context()
     x = np.ones(3, np.float32)
     duoblas.ssum(x, ctx=ctx)
+    assert duoblas.ssum(x, ctx=ctx) == 3
     ctx.close()
     with pytest.raises(ValueError, match="the context is closed"):
         duoblas.ssum(x, ctx=ctx)
-    duoblas.ssum(x)
-    monkeypatch.setattr(_quick, "direct", SimpleNamespace(ssum=lambda *_: int(Status.ERR_MEMORY)))
-    with pytest.raises(duoblas.OutOfMemoryError):
+
+
+def test_statuses_become_exceptions():
+    code = """
+        import ctypes, numpy as np, duoblas
+        from duoblas import _library, _quick
+        from duoblas._context import Context, default_context
+        from duoblas._errors import check
+        from duoblas import _scope
+        Sum = ctypes.CFUNCTYPE(*[ctypes.c_int] * 1, *[ctypes.c_void_p] * 5)
+        failing = Sum(lambda *_: int(duoblas.Status.ERR_MEMORY))
+        address = ctypes.cast(failing, ctypes.c_void_p).value
+        x = np.ones(3, np.float32)
         duoblas.ssum(x)
+        _quick.quick.use(*[address] * 4, _scope.thread, _scope.blocks, Context, check)
+        for call in (lambda: duoblas.ssum(x), lambda: duoblas.sasum(x)):
+            for _ in range(3):
+                try:
+                    call()
+                except duoblas.OutOfMemoryError:
+                    print("refused")
+        assert default_context()._own.acquire(blocking=False)
+        """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True,
+                          text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("refused\n" * 6, 0), done.stderr
 
 
 def test_explain_tells_of_the_last_call(taken):
