@@ -1,6 +1,6 @@
 /*
- * test_blas_install.c - the drop-in is opened and installed in a program that runs already: plug-ins call
- * their own, useless BLAS before and afterwards.
+ * test_blas_install.c - the drop-in is opened and installed in a program that runs already:
+ * plug-ins call their own, useless BLAS before and afterwards.
  */
 #include <dlfcn.h>
 #include <pthread.h>

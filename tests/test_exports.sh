@@ -60,7 +60,8 @@ check "no search path from the root" lacks 'R(UN)?PATH.*\[/' "$work/dynamic"
     printf '%s\n' {,scipy_}cblas_sgemm_batch{,_strided}{,64_}
     grep -oE 'duo_blas_[a-z]+\(' "$source/src/blas/install.h" | tr -d '('
 } | sort -u >"$work/names"
-check "blas.map lists four operations under eight names, batches, and install.h" diff "$work/names" "$work/map"
+check "blas.map lists four operations under eight names, batches, and install.h" \
+    diff "$work/names" "$work/map"
 system=$folder/libblas/libblas.so.3
 if [[ -e $system ]]; then
     readelf -d "$system" >"$work/dynamic"
