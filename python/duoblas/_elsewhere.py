@@ -1,5 +1,5 @@
 """Calls by NumPy's names that the library does not serve: NumPy computes them, or CuPy or PyTorch
-with arrays of theirs, and they are counted. The report tells of them, and of the drop-in's calls."""
+with arrays of theirs, and they are counted. The report tells of them, and of the drop-in."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ static struct library {
  * in, the class of contexts, and the function that raises the exception of a status. */
 static PyObject *thread, *blocks_around, *context_class, *raise_status;
 
-/* Names of attributes: of the thread-local object (_scope.py), of a context (_context.py), and of its
- * lock. */
+/* Names of attributes: of the thread-local object (_scope.py), of a context (_context.py), and of
+ * its lock. */
 static PyObject *in_own, *in_last, *in_last_call, *in_blocks, *in_asynchronous, *in_handle,
     *in_lock, *in_acquire, *in_release;
 

@@ -5,8 +5,8 @@
  * An object calls a function of another one through an address that the loader has put into it.
  * Here these addresses are changed, for the names that the drop-in has. What a library defines
  * itself it calls itself; the copies of a BLAS that the library has made are left alone, too.
- * Objects that were changed stay loaded until it is undone. Those that are loaded later need another
- * call.
+ * Objects that were changed stay loaded until it is undone. Those that are loaded later need
+ * another call.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /*
- * install.h - the drop-in in a process that runs already, for packages of other languages: they open
- * libduoblas-blas.so, and call these functions. Any thread may.
+ * install.h - the drop-in in a process that runs already, for packages of other languages: they
+ * open libduoblas-blas.so, and call these functions. Any thread may.
  */
 #ifndef DUO_BLAS_INSTALL_H
 #define DUO_BLAS_INSTALL_H
