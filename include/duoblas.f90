@@ -17,7 +17,7 @@
 ! Batches    are arrays of rank 3; the last index tells which matrix. Procedures that allocate, copy
 !            and keep arrays take them as vectors: real, pointer :: x(:); x(1:size(c)) => c
 ! Errors     status, if present, gets the status; else a status other than DUO_OK ends the program
-!            by error stop, with the name of the call and its text.
+!            by error stop, with the name of the call, its text, and the shapes that do not fit.
 ! Functions  that return a sum wait for all work of a context that was created (duo_synchronize).
 !            If they fail they return a NaN.
 !
@@ -110,8 +110,9 @@ module duoblas
         integer(c_int64_t) :: rows, columns, ld, stride = 0, count = 1
     end type operand
 
+    ! code: DUO_OK, or why there is no such product.
     type :: matrix_product
-        logical :: fits
+        integer(c_int) :: code
         integer(c_int) :: layout, transa, transb
         integer(c_int64_t) :: m, n, k, k_of_b
         real(c_float) :: alpha, beta
@@ -780,6 +781,25 @@ contains
         at = operand(rows=extents(1), columns=extents(2), ld=max(1_c_int64_t, extents(1)))
     end function
 
+    ! By one of the constants, or by the first letter of a text, as in BLAS. 0: by neither.
+    function op_of(trans) result(op)
+        class(*), intent(in), optional :: trans
+        integer(c_int), parameter :: ops(3) = [DUO_NO_TRANS, DUO_TRANS, DUO_CONJ_TRANS]
+        integer(c_int) :: op
+        integer :: letter
+        op = DUO_NO_TRANS
+        if (.not. present(trans)) return
+        op = 0
+        letter = 0
+        select type (trans)
+        type is (integer(c_int))
+            if (any(trans == ops)) op = trans
+        type is (character(*))
+            if (len(trans) > 0) letter = index("NTCntc", trans(1:1))
+            if (letter > 0) op = ops(mod(letter - 1, 3) + 1)
+        end select
+    end function
+
     ! op, or the opposite for a matrix that is read in the other layout.
     function op_as_read(op, as_stored) result(read)
         integer(c_int), intent(in) :: op
@@ -844,16 +864,14 @@ contains
     function product_of(a, b, c, alpha, beta, transa, transb) result(p)
         type(operand), intent(in) :: a, b, c
         real(c_float), intent(in), optional :: alpha, beta
-        integer(c_int), intent(in), optional :: transa, transb
+        class(*), intent(in), optional :: transa, transb
         type(matrix_product) :: p
         integer(c_int64_t) :: of_a(2), of_b(2)
         integer(c_int) :: op_a, op_b
-        op_a = DUO_NO_TRANS
-        op_b = DUO_NO_TRANS
+        op_a = op_of(transa)
+        op_b = op_of(transb)
         p%alpha = 1
         p%beta = 0
-        if (present(transa)) op_a = transa
-        if (present(transb)) op_b = transb
         if (present(alpha)) p%alpha = alpha
         if (present(beta)) p%beta = beta
         of_a = [a%rows, a%columns]
@@ -864,8 +882,11 @@ contains
         p%n = of_b(2)
         p%k = of_a(2)
         p%k_of_b = of_b(1)
-        p%fits = all([p%m, p%n, p%k] == [c%rows, c%columns, p%k_of_b]) .and. &
-            any(a%count == [1_c_int64_t, c%count]) .and. any(b%count == [1_c_int64_t, c%count])
+        p%code = DUO_OK
+        if (any([p%m, p%n, p%k] /= [c%rows, c%columns, p%k_of_b]) .or. &
+            all(a%count /= [1_c_int64_t, c%count]) .or. all(b%count /= [1_c_int64_t, c%count])) &
+            p%code = DUO_ERR_SIZE
+        if (op_a == 0 .or. op_b == 0) p%code = DUO_ERR_ENUM
         p%layout = c%layout
         p%transa = op_as_read(op_a, a%layout == c%layout)
         p%transb = op_as_read(op_b, b%layout == c%layout)
@@ -874,13 +895,24 @@ contains
         p%c = c
     end function
 
+    ! The text for arrays of two sizes; "" if they have one.
+    function sizes_of(first, second) result(text)
+        integer(c_int64_t), intent(in) :: first, second
+        character(:), allocatable :: text
+        character(60) :: line
+        text = ""
+        if (first == second) return
+        write (line, "(a, i0, a, i0, a)") " (", first, " and ", second, " elements)"
+        text = trim(line)
+    end function
+
     ! The text for shapes that do not fit.
     function shapes_of(p) result(text)
         type(matrix_product), intent(in) :: p
         character(:), allocatable :: text
         character(200) :: line
         text = ""
-        if (p%fits) return
+        if (p%code /= DUO_ERR_SIZE) return
         write (line, "(4(a, i0, a, i0))") " (op(A) ", p%m, " x ", p%k, ", op(B) ", p%k_of_b, &
             " x ", p%n, ", C ", p%c%rows, " x ", p%c%columns
         text = trim(line)
@@ -891,22 +923,24 @@ contains
         text = text // ")"
     end function
 
-    ! C := alpha op(A) op(B) + beta C, op by transa and transb: DUO_NO_TRANS or DUO_TRANS. Without
-    ! alpha it is 1, without beta 0. Shapes that do not fit are DUO_ERR_SIZE.
+    ! C := alpha op(A) op(B) + beta C. transa and transb tell op: DUO_NO_TRANS, DUO_TRANS or
+    ! DUO_CONJ_TRANS, or BLAS's 'N', 'T' or 'C'; else it is DUO_ERR_ENUM. Without alpha it is 1,
+    ! without beta 0. Shapes that do not fit are DUO_ERR_SIZE.
     subroutine duo_sgemm(ctx, a, b, c, alpha, beta, transa, transb, status)
         type(duo_context), intent(in) :: ctx
         real(c_float), intent(in), target :: a(:, :), b(:, :)
         real(c_float), intent(inout), target :: c(:, :)
         real(c_float), intent(in), optional :: alpha, beta
-        integer(c_int), intent(in), optional :: transa, transb
+        class(*), intent(in), optional :: transa, transb
         integer(c_int), intent(out), optional :: status
         type(matrix_product) :: p
         integer(c_int) :: code
         p = product_of(matrix_operand(a), matrix_operand(b), matrix_operand(c), alpha, beta, &
             transa, transb)
-        code = DUO_ERR_SIZE
-        if (p%fits) code = c_duo_sgemm(ctx%handle, p%layout, p%transa, p%transb, p%m, p%n, p%k, &
-            p%alpha, p%a%address, p%a%ld, p%b%address, p%b%ld, p%beta, p%c%address, p%c%ld)
+        code = p%code
+        if (code == DUO_OK) code = c_duo_sgemm(ctx%handle, p%layout, p%transa, p%transb, p%m, &
+            p%n, p%k, p%alpha, p%a%address, p%a%ld, p%b%address, p%b%ld, p%beta, p%c%address, &
+            p%c%ld)
         call settle("duo_sgemm", code, status, shapes_of(p))
     end subroutine
 
@@ -917,7 +951,7 @@ contains
         real(c_float), intent(in), target :: a(:, :, :), b(:, :, :)
         real(c_float), intent(inout), target :: c(:, :, :)
         real(c_float), intent(in), optional :: alpha, beta
-        integer(c_int), intent(in), optional :: transa, transb
+        class(*), intent(in), optional :: transa, transb
         integer(c_int), intent(out), optional :: status
         call multiply_batch(ctx, product_of(batch_operand(a), batch_operand(b), &
             batch_operand(c), alpha, beta, transa, transb), status)
@@ -928,7 +962,7 @@ contains
         real(c_float), intent(in), target :: a(:, :), b(:, :, :)
         real(c_float), intent(inout), target :: c(:, :, :)
         real(c_float), intent(in), optional :: alpha, beta
-        integer(c_int), intent(in), optional :: transa, transb
+        class(*), intent(in), optional :: transa, transb
         integer(c_int), intent(out), optional :: status
         call multiply_batch(ctx, product_of(matrix_operand(a), batch_operand(b), &
             batch_operand(c), alpha, beta, transa, transb), status)
@@ -939,7 +973,7 @@ contains
         real(c_float), intent(in), target :: a(:, :, :), b(:, :)
         real(c_float), intent(inout), target :: c(:, :, :)
         real(c_float), intent(in), optional :: alpha, beta
-        integer(c_int), intent(in), optional :: transa, transb
+        class(*), intent(in), optional :: transa, transb
         integer(c_int), intent(out), optional :: status
         call multiply_batch(ctx, product_of(batch_operand(a), matrix_operand(b), &
             batch_operand(c), alpha, beta, transa, transb), status)
@@ -950,10 +984,10 @@ contains
         type(matrix_product), intent(in) :: p
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: code
-        code = DUO_ERR_SIZE
-        if (p%fits) code = c_duo_sgemm_strided_batched(ctx%handle, p%layout, p%transa, p%transb, &
-            p%m, p%n, p%k, p%alpha, p%a%address, p%a%ld, p%a%stride, p%b%address, p%b%ld, &
-            p%b%stride, p%beta, p%c%address, p%c%ld, p%c%stride, p%c%count)
+        code = p%code
+        if (code == DUO_OK) code = c_duo_sgemm_strided_batched(ctx%handle, p%layout, p%transa, &
+            p%transb, p%m, p%n, p%k, p%alpha, p%a%address, p%a%ld, p%a%stride, p%b%address, &
+            p%b%ld, p%b%stride, p%beta, p%c%address, p%c%ld, p%c%stride, p%c%count)
         call settle("duo_sgemm_batched", code, status, shapes_of(p))
     end subroutine
 
@@ -1004,25 +1038,27 @@ contains
         if (size(x, kind=c_int64_t) == size(y, kind=c_int64_t)) &
             code = c_duo_sdot(ctx%handle, size(x, kind=c_int64_t), at_x, incx, at_y, incy, &
             c_loc(there))
-        call await(ctx, "duo_sdot", code, there, total, status)
+        call await(ctx, "duo_sdot", code, there, total, status, &
+            sizes_of(size(x, kind=c_int64_t), size(y, kind=c_int64_t)))
     end function
 
     ! The result of a call, once it is there. A context may still write it when the call has
     ! returned (duo_set_async); if waiting for it fails, its memory has to stay.
-    subroutine await(ctx, call, code, there, total, status)
+    subroutine await(ctx, call, code, there, total, status, why)
         type(duo_context), intent(in) :: ctx
         character(*), intent(in) :: call
         integer(c_int), intent(in) :: code
         real(c_float), pointer, intent(inout) :: there
         real(c_float), intent(out) :: total
         integer(c_int), intent(out), optional :: status
+        character(*), intent(in), optional :: why
         integer(c_int) :: waited
         waited = DUO_OK
         total = ieee_value(1.0_c_float, ieee_quiet_nan)
         if (code == DUO_OK .and. c_associated(ctx%handle)) waited = c_duo_synchronize(ctx%handle)
         if (code == DUO_OK .and. waited == DUO_OK) total = there
         if (waited == DUO_OK) deallocate (there)
-        call settle(call, merge(code, waited, code /= DUO_OK), status)
+        call settle(call, merge(code, waited, code /= DUO_OK), status, why)
     end subroutine
 
     ! ---- Memory ----
@@ -1173,7 +1209,8 @@ contains
         if (code == DUO_OK) call whole_vector(src, from, from_bytes, code)
         if (code == DUO_OK .and. bytes /= from_bytes) code = DUO_ERR_SIZE
         if (code == DUO_OK) code = c_duo_copy(ctx%handle, to, from, bytes)
-        call settle("duo_copy", code, status)
+        call settle("duo_copy", code, status, &
+            sizes_of(size(dst, kind=c_int64_t), size(src, kind=c_int64_t)))
     end subroutine
 
     subroutine copy_matrix(ctx, dst, src, status)
@@ -1188,7 +1225,8 @@ contains
         if (code == DUO_OK) call whole_matrix(src, from, from_bytes, code)
         if (code == DUO_OK .and. bytes /= from_bytes) code = DUO_ERR_SIZE
         if (code == DUO_OK) code = c_duo_copy(ctx%handle, to, from, bytes)
-        call settle("duo_copy", code, status)
+        call settle("duo_copy", code, status, &
+            sizes_of(size(dst, kind=c_int64_t), size(src, kind=c_int64_t)))
     end subroutine
 
     ! ---- Residency ----

@@ -16,6 +16,7 @@ program test_fortran
     call duo_create(ctx)
     call which_side
     call products
+    call letters
     call sections
     call batches
     call sections_of_batches
@@ -105,6 +106,46 @@ contains
         c = before
         call duo_sgemm(default, a, b, c, 3.0, -1.0, DUO_CONJ_TRANS, DUO_TRANS)
         call check_product(c, transpose(a), transpose(b), before, 3.0, -1.0, "tt, default context")
+    end subroutine
+
+    ! BLAS's letters, and words that begin with them.
+    subroutine letters
+        real :: a(30, 37), b(37, 41), at(37, 30), bt(41, 37), c(30, 41), before(30, 41)
+        real :: several(30, 41, 2)
+        character, parameter :: wrong(5) = ["X", " ", "1", "U", "m"]
+        character(9) :: word = "transpose"
+        integer :: status, i
+        call fill(a)
+        call fill(b)
+        at = transpose(a)
+        bt = transpose(b)
+        before = 0
+        c = 0
+        call duo_sgemm(ctx, at, b, c, transa="T", transb="N")
+        call check_product(c, a, b, before, 1.0, 0.0, "'T', 'N'")
+        c = 0
+        call duo_sgemm(ctx, a, bt, c, transa="n", transb=word)
+        call check_product(c, a, b, before, 1.0, 0.0, "'n', 'transpose'")
+        c = 0
+        call duo_sgemm(ctx, at, bt, c, 1.0, 0.0, "c", DUO_TRANS)
+        call check_product(c, a, b, before, 1.0, 0.0, "'c', DUO_TRANS")
+        several = 0
+        call duo_sgemm_batched(ctx, reshape(at, [37, 30, 1]), bt, several, transa="t", transb="C")
+        do i = 1, 2
+            call check_product(several(:, :, i), a, b, before, 1.0, 0.0, "letters in batches")
+        end do
+        c = 7
+        do i = 1, size(wrong)
+            call duo_sgemm(ctx, at, b, c, transa=wrong(i), status=status)
+            call check_status(DUO_ERR_ENUM, status, "transa=" // wrong(i))
+        end do
+        call duo_sgemm(ctx, a, b, c, transb=word(:0), status=status)
+        call check_status(DUO_ERR_ENUM, status, "transb=''")
+        call duo_sgemm(ctx, a, b, c, transb=1.0, status=status)
+        call check_status(DUO_ERR_ENUM, status, "transb=1.0")
+        call duo_sgemm(ctx, a, b, c, transa=DUO_ROW_MAJOR, status=status)
+        call check_status(DUO_ERR_ENUM, status, "a constant of another kind")
+        call check(all(c == 7), "C of a product without a meaning")
     end subroutine
 
     ! Parts of matrices: nothing around them is touched.

@@ -15,6 +15,8 @@ program test_fortran_stops
     select case (name)
     case ("shapes")
         call duo_sgemm(ctx, x, x, y)
+    case ("letter")
+        call duo_sgemm(ctx, x, x, y, transa="X")
     case ("batches")
         call duo_sgemm_batched(ctx, w, z, z)
     case ("dot")
