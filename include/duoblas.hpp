@@ -17,18 +17,19 @@
  * Views      Operands are a matrix_view or a vector_view, made of a pointer and sizes, or of an
  *            object of the program: a std::mdspan of rank 2 or 1, or a class made like it
  *            (Kokkos's); a std::span, std::vector, or another range that is known to be contiguous;
- *            a vector of Eigen (row, column, diagonal, segment, Map, Ref). The view has the layout,
- *            leading dimensions and increments; A, B and C may differ in layout. A view of device
- *            memory is made and passed on, not read. Batches are a batch_view, of a std::mdspan of
- *            rank 3 too, or a list_view. An object whose gaps no view can describe does not
- *            compile.
+ *            a matrix of Eigen (Matrix, block, transpose, Map, Ref) or a vector (row, column,
+ *            diagonal, segment). The view has the layout, leading dimensions and increments; A, B
+ *            and C may differ in layout. A view of device memory is made and passed on, not read.
+ *            Batches are a batch_view, of a std::mdspan of rank 3 too, or a list_view. An object
+ *            whose gaps no view can describe does not compile.
  * Contiguous are arrays, std::vector, std::array, classes with pointers as iterators, the arrays
  *            below, vectors of Eigen with an inner stride of 1, whole matrices of Eigen, and from
  *            C++20 on every std::ranges::contiguous_range. For others pass data and size.
  * Lifetimes  A view points to the object that it was made of. A temporary lasts until its call has
- *            returned. Functions that keep the address for longer (kept, prepared, work::) take no
- *            temporary, unless it is a view itself (from C++20 on a borrowed range). Operands of
- *            captured calls have to last as long as the graph.
+ *            returned; a temporary Eigen::Matrix makes no matrix_view. Functions that keep the
+ *            address for longer (kept, prepared, work::) take no temporary, unless it is a view
+ *            itself (from C++20 on a borrowed range). Operands of captured calls have to last as
+ *            long as the graph.
  * Moved from contexts, events and graphs are dead: each call on them returns DUO_ERR_CONTEXT,
  *            DUO_ERR_EVENT or DUO_ERR_GRAPH. Moved from arrays are empty.
  * Ends       Destructors cannot report errors. Call context::synchronize or kept::release before:
@@ -232,20 +233,15 @@ inline constexpr bool is_mdspan<
                      std::is_same_v<typename M::reference, typename M::element_type &>>> =
     is_strided<M>;
 
-/* How the matrix of the last two indices of an mdspan is stored. */
+/* How a matrix is stored. */
 struct storage {
     int64_t rows, columns, ld;
     duo_layout layout;
 };
 
-template <class M>
-constexpr storage storage_of(const M &m)
+/* By the distances of elements down a column and across a row. */
+constexpr storage stored(int64_t rows, int64_t columns, int64_t down, int64_t across)
 {
-    constexpr std::size_t i = M::rank() - 2, j = i + 1;
-    const int64_t rows = static_cast<int64_t>(m.extent(i));
-    const int64_t columns = static_cast<int64_t>(m.extent(j));
-    const int64_t down = static_cast<int64_t>(m.stride(i));
-    const int64_t across = static_cast<int64_t>(m.stride(j));
     const bool columns_whole = down == 1 && across >= rows;
     const bool rows_whole = across == 1 && down >= columns;
     storage as{rows, columns, 0, DUO_COL_MAJOR};
@@ -256,6 +252,15 @@ constexpr storage storage_of(const M &m)
         as.layout = DUO_ROW_MAJOR;
     }
     return as;
+}
+
+/* The matrix of the last two indices of an mdspan. */
+template <class M>
+constexpr storage storage_of(const M &m)
+{
+    constexpr std::size_t i = M::rank() - 2, j = i + 1;
+    return stored(static_cast<int64_t>(m.extent(i)), static_cast<int64_t>(m.extent(j)),
+                  static_cast<int64_t>(m.stride(i)), static_cast<int64_t>(m.stride(j)));
 }
 
 /* The type that std::data points to; void if std::data or std::size is missing. */
@@ -285,13 +290,19 @@ inline constexpr bool is_array<std::vector<T, A>> = true;
 template <class T, std::size_t size>
 inline constexpr bool is_array<std::array<T, size>> = true;
 
-/* A row, column, diagonal or other vector of Eigen: element i is data()[i * innerStride()]. */
+/* An expression of Eigen that has its elements in memory. */
 template <class R, class = void>
+inline constexpr bool is_eigen = false;
+template <class R>
+inline constexpr bool is_eigen<
+    R, std::void_t<decltype(std::declval<const R &>().colStride()),
+                   decltype(std::declval<const R &>().coeffRef(0, 0)), typename R::PlainObject>> =
+    true;
+template <class R, class = std::true_type>
 inline constexpr bool is_eigen_vector = false;
 template <class R>
 inline constexpr bool
-    is_eigen_vector<R, std::void_t<decltype(std::declval<const R &>().innerStride()),
-                                   std::enable_if_t<R::IsVectorAtCompileTime>>> = true;
+    is_eigen_vector<R, std::bool_constant<is_eigen<R> && R::IsVectorAtCompileTime>> = true;
 
 /* One without gaps, or a whole Matrix or Array. */
 template <class R, class = void>
@@ -301,6 +312,31 @@ inline constexpr bool is_eigen_array<
     R, std::enable_if_t<std::is_same_v<R, typename R::PlainObject> ||
                         (R::IsVectorAtCompileTime && int{R::InnerStrideAtCompileTime} == 1)>> =
     true;
+
+/*
+ * A matrix of Eigen with elements of T, one of whose indices runs without gaps, or a vector. A
+ * Matrix that owns its elements needs a name: what would be written to it, or read from it after
+ * the call, is lost.
+ */
+template <class M, class T, class R = std::remove_reference_t<M>, class = std::true_type>
+inline constexpr bool is_eigen_matrix = false;
+template <class M, class T, class R>
+inline constexpr bool is_eigen_matrix<
+    M, T, R,
+    std::bool_constant<is_eigen<R> && points<element<R>, T> &&
+                       (int{R::InnerStrideAtCompileTime} == 1 || R::IsVectorAtCompileTime) &&
+                       (std::is_lvalue_reference_v<M> ||
+                        !std::is_same_v<std::remove_const_t<R>, typename R::PlainObject>)>> = true;
+
+/*
+ * Elements from the first one to that of row i and column j; 1 if there is none. They are asked
+ * where they are: Eigen tells a wrong stride of the diagonal of a map with gaps.
+ */
+template <class M>
+constexpr int64_t step_to(const M &m, int i, int j)
+{
+    return i < m.rows() && j < m.cols() ? &m.coeffRef(i, j) - m.data() : 1;
+}
 
 template <class R>
 struct follows : std::bool_constant<
@@ -346,8 +382,9 @@ using listed = std::enable_if_t<std::is_pointer_v<E>, std::remove_pointer_t<E>>;
 
 /*
  * A matrix of T, which is float or const float: X(i,j) = data[i + j*ld], or data[i*ld + j] if
- * row-major. The strides of an mdspan give layout and leading dimension. An mdspan in which neither
- * stride is 1 becomes a view with ld = 0, which every product refuses with DUO_ERR_LD.
+ * row-major. The strides of an mdspan, or of a matrix of Eigen, give layout and leading dimension.
+ * An mdspan in which neither stride is 1 becomes a view with ld = 0, which every product refuses
+ * with DUO_ERR_LD.
  */
 template <class T>
 struct matrix_view {
@@ -376,10 +413,20 @@ struct matrix_view {
     constexpr matrix_view(const M &m) : matrix_view(m.data_handle(), detail::storage_of(m))
     {
     }
+
+    template <class M, std::enable_if_t<detail::is_eigen_matrix<M, T>, int> = 0>
+    constexpr matrix_view(M &&m)
+        : matrix_view(m.data(), detail::stored(m.rows(), m.cols(), detail::step_to(m, 1, 0),
+                                               detail::step_to(m, 0, 1)))
+    {
+    }
 };
 
 template <class M>
 matrix_view(const M &) -> matrix_view<typename M::element_type>;
+template <class M, class T = detail::element<std::remove_reference_t<M>>,
+          class = std::enable_if_t<detail::is_eigen_matrix<M, T>>>
+matrix_view(M &&) -> matrix_view<T>;
 
 /* Views of a pointer and sizes; ld 0: no gaps between columns, or rows. */
 template <class T, class = std::enable_if_t<!std::is_pointer_v<T>>>
@@ -430,8 +477,8 @@ struct batch_view {
     {
     }
 
-    template <class M, std::enable_if_t<std::is_convertible_v<const M &, matrix_view<T>>, int> = 0>
-    constexpr batch_view(const M &one) : batch_view(one, 0, 1)
+    template <class M, std::enable_if_t<std::is_convertible_v<M, matrix_view<T>>, int> = 0>
+    constexpr batch_view(M &&one) : batch_view(matrix_view<T>(std::forward<M>(one)), 0, 1)
     {
     }
 };
@@ -520,8 +567,9 @@ struct vector_view {
                                             detail::points<detail::element<const V>, const float>,
                                         int> = 0>
     constexpr vector_view(const V &v)
-        : vector_view(from_first(v.data(), static_cast<int64_t>(v.size()),
-                                 static_cast<int64_t>(v.innerStride())))
+        : vector_view(
+              from_first(v.data(), v.size(),
+                         v.rows() == 1 ? detail::step_to(v, 0, 1) : detail::step_to(v, 1, 0)))
     {
     }
 
@@ -966,6 +1014,15 @@ float awaited(duo_context *ctx, const Reduce &reduce)
 {
     return detail::awaited(ctx, [&](float *result) { dot(ctx, x, y, result); });
 }
+
+/* The names of std::linalg for gemm and asum; the context stands for the execution policy. */
+inline void matrix_product(duo_context *ctx, matrix_view<const float> a, matrix_view<const float> b,
+                           matrix_view<float> c)
+{
+    gemm(ctx, a, b, c);
+}
+
+[[nodiscard]] inline float vector_abs_sum(duo_context *ctx, vector_view x) { return asum(ctx, x); }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /*
  * test_cpp_ranges.cpp - duoblas.hpp: which ranges of a program are operands, how long they have to
  * last, and the state of moved-from objects. Code that must not compile is also in
- * test_cpp_refused.sh; vectors of Eigen are in test_cpp_eigen.
+ * test_cpp_refused.sh; operands of Eigen are in test_cpp_eigen.
  */
 #include <duoblas.hpp>
 
@@ -93,23 +93,6 @@ struct mdspan_of {
     long stride(std::size_t) const { return step; }
 };
 
-/* As a row or a diagonal of Eigen, or, if it is no vector, a block. */
-template <bool vector, int inner_stride>
-struct made_like_eigen {
-    using PlainObject = std::vector<float>;
-    enum { IsVectorAtCompileTime = vector, InnerStrideAtCompileTime = inner_stride };
-
-    float *first;
-    long length, step;
-
-    float *data() const { return first; }
-    long size() const { return length; }
-    long innerStride() const { return step; }
-};
-using eigen_row = made_like_eigen<true, -1>;
-using eigen_column = made_like_eigen<true, 1>;
-using eigen_block = made_like_eigen<false, 1>;
-
 template <class R>
 constexpr bool is_operand = std::is_convertible_v<R, duo::vector_view>;
 template <class R>
@@ -139,10 +122,7 @@ void only_what_has_no_gaps()
     TAKEN(is_operand, duo::pinned_array<float> &);
     TAKEN(is_operand, const duo::device_array<float> &);
     TAKEN(is_operand, mdspan_of<true>);
-    TAKEN(is_operand, eigen_row);
-    TAKEN(is_operand, eigen_column);
     REFUSED(is_operand, mdspan_of<false>);
-    REFUSED(is_operand, eigen_block);
     REFUSED(is_operand, strided_class<float>);
     REFUSED(is_operand, strided_class<const float>);
     REFUSED(is_operand, own_iterators);
@@ -162,9 +142,6 @@ void only_what_has_no_gaps()
     TAKEN(is_kept, const std::array<int, 3> &);
     TAKEN(is_kept, duo::pinned_array<float> &);
     TAKEN(is_kept, array_ref &);
-    TAKEN(is_kept, eigen_column &);
-    REFUSED(is_kept, eigen_row &);
-    REFUSED(is_kept, eigen_block &);
     REFUSED(is_kept, strided_class<float> &);
     REFUSED(is_kept, std::vector<bool> &);
     REFUSED(is_kept, own_iterators &);
@@ -238,9 +215,8 @@ void strides_are_honoured()
     }
     const auto is = [](float got, double want) { return static_cast<double>(got) == want; };
     const mdspan_of<true> up{x.data(), 1000, 2}, down{x.data() + 1998, 1000, -2};
-    const eigen_row row{x.data(), 1000, 2};
-    for (const duo::vector_view v : {duo::vector_view(up), duo::vector_view(down),
-                                     duo::vector_view(row), duo::vector_view(x.data(), 1000, -2)}) {
+    for (const duo::vector_view v :
+         {duo::vector_view(up), duo::vector_view(down), duo::vector_view(x.data(), 1000, -2)}) {
         test_case("increments/%d", static_cast<int>(v.stride));
         CHECK(is(duo::sum(ctx, v), sum), "sum %g", static_cast<double>(duo::sum(ctx, v)));
         CHECK(is(duo::asum(ctx, v), asum), "asum %g", static_cast<double>(duo::asum(ctx, v)));
