@@ -17,6 +17,15 @@
 #if __has_include(<mdspan>)
 #include <mdspan>
 #endif
+#ifdef __cpp_lib_mdspan
+#define HAS_MDSPAN
+namespace spans = std;
+#elif __has_include(<cuda/std/mdspan>) /* the same class in the CUDA toolkit, from C++17 on */
+#define HAS_MDSPAN
+#include <cuda/std/array>
+#include <cuda/std/mdspan>
+namespace spans = cuda::std;
+#endif
 
 extern "C" {
 #include "sim/sim.h"
@@ -115,8 +124,8 @@ void strides_tell_layouts()
         test_case("view/%dx%d/%d,%d", v.from.extents[0], v.from.extents[1], v.from.strides[0],
                   v.from.strides[1]);
         const duo::matrix_view view(v.from);
-        CHECK(view.layout == v.layout && view.ld == v.ld, "layout %d, ld %d", (int)view.layout,
-              (int)view.ld);
+        CHECK(view.layout == v.layout && view.ld == v.ld, "layout %d, ld %d",
+              static_cast<int>(view.layout), static_cast<int>(view.ld));
         CHECK(view.rows == v.from.extents[0] && view.columns == v.from.extents[1], "sizes");
     }
 }
@@ -183,8 +192,8 @@ void check_product(const duo::matrix_view<float> &a, const duo::matrix_view<floa
             if (beta != 0)
                 want += static_cast<double>(beta) * static_cast<double>(element(before, i, j));
             const double got = static_cast<double>(element(c, i, j));
-            if (!CHECK(std::fabs(got - want) <= bound, "C(%d,%d) = %g, not %g", (int)i, (int)j, got,
-                       want))
+            if (!CHECK(std::fabs(got - want) <= bound, "C(%d,%d) = %g, not %g", static_cast<int>(i),
+                       static_cast<int>(j), got, want))
                 return;
         }
 }
@@ -223,17 +232,26 @@ void products_of_mdspans()
     check_product(rows, columns, out, out, 1, 0);
     CHECK_STATUS(DUO_ERR_LD,
                  duo::gemm(std::nothrow, ctx, bad, strided{b.data(), {4, 5}, {1, 8}}, out));
-#ifdef __cpp_lib_mdspan
+#ifdef HAS_MDSPAN
     test_case("gemm/std::mdspan");
-    const std::mdspan<const float, std::dextents<int, 2>> x(a.data(), 6, 8);
-    const std::mdspan<float, std::extents<int, 8, 5>, std::layout_left> y(b.data());
-    const std::mdspan<float, std::dextents<std::size_t, 2>> z(c.data(), 6, 5);
+    const spans::mdspan<const float, spans::dextents<int, 2>> x(a.data(), 6, 8);
+    const spans::mdspan<float, spans::extents<int, 8, 5>, spans::layout_left> y(b.data());
+    const spans::mdspan<float, spans::dextents<std::size_t, 2>> z(c.data(), 6, 5);
     std::vector<float> first = c;
     test_fill_poison(c.data(), 30);
     duo::gemm(ctx, x, y, z);
     CHECK(c == first, "other bits by std::mdspan");
-    const std::mdspan<float, std::dextents<int, 1>> v(a.data(), 48);
+    const spans::mdspan<float, spans::dextents<int, 1>> v(a.data(), 48);
     CHECK(duo::sum(ctx, v) == duo::sum(ctx, a), "sum of an mdspan");
+    using shape = spans::dextents<int, 2>;
+    using layout = spans::layout_stride::mapping<shape>;
+    using steps = spans::array<int, 2>;
+    const spans::mdspan gaps(c.data(), layout(shape(6, 2), steps{5, 2}));
+    const spans::mdspan by_strides(x.data_handle(), layout(shape(6, 8), steps{8, 1}));
+    test_fill_poison(c.data(), 30);
+    duo::matrix_product(ctx, by_strides, y, z);
+    CHECK(c == first, "other bits by strides");
+    CHECK_STATUS(DUO_ERR_LD, duo::gemm(std::nothrow, ctx, x, spans::mdspan(b.data(), 8, 2), gaps));
 #endif
 }
 
@@ -375,11 +393,11 @@ void batches_of_mdspans()
             check_product(member(x, i), one, member(out, i), member(out, i), 1, 0);
     }
     CHECK_STATUS(DUO_ERR_LD, duo::gemm_batched(std::nothrow, ctx, gaps, one, out));
-#ifdef __cpp_lib_mdspan
+#ifdef HAS_MDSPAN
     test_case("gemm_batched/std::mdspan");
-    const std::mdspan<const float, std::dextents<int, 3>> x(a.data(), 4, 6, 8);
-    const std::mdspan<const float, std::extents<int, 8, 5>, std::layout_left> y(b.data());
-    const std::mdspan<float, std::dextents<std::size_t, 3>> z(c.data(), 4, 6, 5);
+    const spans::mdspan<const float, spans::dextents<int, 3>> x(a.data(), 4, 6, 8);
+    const spans::mdspan<const float, spans::extents<int, 8, 5>, spans::layout_left> y(b.data());
+    const spans::mdspan<float, spans::dextents<std::size_t, 3>> z(c.data(), 4, 6, 5);
     duo::gemm_batched(ctx, x, y, z);
     const duo::batch_view<float> from(behind), to(z);
     for (int64_t i = 0; i < 4; i++)
@@ -637,7 +655,7 @@ void explanations()
     (void)duo::sum(ctx, x);
     const duo_decision decision = duo::explain_last(ctx);
     CHECK(decision.n == 100000 && decision.side == (test_gpu_side() ? DUO_SIDE_GPU : DUO_SIDE_CPU),
-          "side %d", (int)decision.side);
+          "side %d", static_cast<int>(decision.side));
     if (!test_gpu_side()) return;
     CHECK(duo::device_count() >= 1 && duo::device_describe(0).name[0] != '\0', "devices");
     CHECK(throws(DUO_ERR_DEVICE, [] { (void)duo::device_describe(99); }), "no such device");
