@@ -18,6 +18,7 @@ from ._event import Event
 from ._explain import Candidate, Explanation
 from ._info import Device, Info, device_count, info
 from ._keep import Kept, keep, prepare
+from ._kept_array import KeptArray
 from ._library import version as __version__
 from ._operations import sasum, sdot, sgemm, sgemm_batched, sgemm_grouped, ssum
 from ._pinned import empty_pinned, pin, zeros_pinned
@@ -25,7 +26,7 @@ from ._products import dot, matmul, vdot
 from ._sums import abs_sum, sum
 
 __all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceError", "DeviceLostError",
-           "DuoBLASError", "Event", "Explanation", "Info", "Kept", "OutOfMemoryError", "Report",
-           "Status", "__version__", "abs_sum", "default_context", "device_count", "dot",
+           "DuoBLASError", "Event", "Explanation", "Info", "Kept", "KeptArray", "OutOfMemoryError",
+           "Report", "Status", "__version__", "abs_sum", "default_context", "device_count", "dot",
            "empty_pinned", "explain", "info", "keep", "matmul", "pin", "prepare", "report", "sasum",
            "sdot", "sgemm", "sgemm_batched", "sgemm_grouped", "ssum", "sum", "vdot", "zeros_pinned"]

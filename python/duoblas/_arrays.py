@@ -13,6 +13,7 @@ from typing import Any, Optional
 import numpy as np
 
 from . import _cuda, _dlpack
+from ._kept_array import KeptArray
 
 __all__ = ["Operand", "copied", "device_of", "empty_like", "is_in_place", "maker_of", "operand",
            "overlap"]
@@ -171,6 +172,8 @@ def operand(array: Any, name: str, written: bool = False,
         raise TypeError(f"{name} is a masked array; DuoBLAS knows of no masks")
     if isinstance(array, np.ndarray):
         return _of_numpy(array, name, written)
+    if isinstance(array, KeptArray):
+        return _of_numpy(array._memory, name, written)
     if hasattr(array, "__dlpack_device__"):
         return _of_dlpack(array, name, written, stream)
     if hasattr(array, "__cuda_array_interface__"):

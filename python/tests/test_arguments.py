@@ -104,8 +104,8 @@ def test_what_they_look_like():
         assert repr(ctx) == "<duoblas.Context path='cpu' threads=2 adapt=False priority='high' " \
             "remember='bytes' opening='background'>"
         ctx.set_path("auto")
-        with duoblas.keep(A) as kept, duoblas.prepare(A[:0]) as prepared:
-            assert repr(kept) == "<duoblas.Kept kept=1>"
+        with duoblas.keep(A, A[:2]) as kept, duoblas.prepare(A[:0], A[:0]) as prepared:
+            assert repr(kept) == "<duoblas.Kept kept=2>"
             assert repr(prepared) == "<duoblas.Kept prepared=0>"
     assert repr(ctx).startswith("<duoblas.Context path='auto'") and repr(ctx).endswith(" closed>")
     assert repr(duoblas.Context()) == "<duoblas.Context>"
