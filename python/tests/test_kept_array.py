@@ -123,8 +123,8 @@ def method_partition(k):
 
 WRITES = [item, items, all_items, items_of_a_row, items_of_the_transpose, items_of_another_shape,
           kept_items, in_place, in_place_in_a_part, output, output_with_mask, one_of_two_outputs,
-          sums_into_a_row, sums_by_numpy, at, items_of_the_diagonal, method_fill, method_put, method_sort,
-          method_partition]
+          sums_into_a_row, sums_by_numpy, at, items_of_the_diagonal, method_fill, method_put,
+          method_sort, method_partition]
 
 
 @pytest.mark.parametrize("write", WRITES)
@@ -162,7 +162,8 @@ READS = {
     "concatenate": lambda k: np.concatenate([k, k]), "dot": lambda k: np.dot(k, k),
     "where": lambda k: np.where(k > 0, k, 0), "einsum": lambda k: np.einsum("ij,ji", k, k),
     "array": lambda k: np.array(k, np.float64), "into_plain": lambda k: np.add(k[0], 1, np.ones(N)),
-    "transpose": lambda k: np.transpose(k) + 0, "copy": lambda k: k.copy(), "sum": lambda k: k.sum(),
+    "transpose": lambda k: np.transpose(k) + 0, "copy": lambda k: k.copy(),
+    "sum": lambda k: k.sum(),
     "list": lambda k: k.tolist(), "bytes": lambda k: k.tobytes(), "max": lambda k: k.max(axis=0),
     "float": lambda k: float(k[0, :1].reshape(())), "truth": lambda k: bool(k[0, :1]),
     "int": lambda k: int(k[0, :1].reshape(())), "print": lambda k: str(k), "len": len,
