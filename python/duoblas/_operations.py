@@ -140,7 +140,7 @@ def multiply_stacks(ctx: Context, alpha: float, a: Stack, b: Stack, beta: float,
 
 
 def multiply_lists(ctx: Context, a: Operand, sa: Stored, b: Operand, sb: Stored, c: Operand,
-                   sc: Stored, lists: Sequence[np.ndarray]) -> None:
+                   sc: Stored, lists: Sequence[np.ndarray[Any, Any]]) -> None:
     """c[i] = a[i] b[i], of matrices at the addresses in three lists."""
     order = sc.order
     in_a, in_b, in_c = (x.ctypes.data for x in lists)
