@@ -19,11 +19,11 @@ from ._explain import Candidate, Explanation
 from ._info import Device, Info, device_count, info
 from ._keep import Kept, keep, prepare
 from ._kept_array import KeptArray
-from ._library import version as __version__
 from ._operations import sasum, sdot, sgemm, sgemm_batched, sgemm_grouped, ssum
 from ._pinned import empty_pinned, pin, zeros_pinned
 from ._products import dot, matmul, vdot
 from ._sums import abs_sum, sum
+from ._version import version as __version__
 
 __all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceError", "DeviceLostError",
            "DuoBLASError", "Event", "Explanation", "Info", "Kept", "KeptArray", "OutOfMemoryError",
