@@ -39,6 +39,12 @@ def test_scalars(name, bad):
         assert np.isnan(c).all()
 
 
+@pytest.mark.parametrize("bad", [10**400, -10**400])
+def test_scalars_that_do_not_fit(bad):
+    with pytest.raises(ValueError, match="^beta is an integer that is out of range$"):
+        duoblas.sgemm(A, A, A.copy(), beta=bad)
+
+
 @pytest.mark.parametrize("good", [2, 2.0, True + 1, np.float32(2), np.float64(2), np.int8(2),
                                   np.array(2.0)])
 def test_good_scalars(good):
