@@ -35,7 +35,7 @@ def _like(shape: _Shape, dtype: DTypeLike, order: _Order,
     kind = np.dtype(dtype)
     if kind.hasobject:
         raise TypeError(f"pinned memory has no Python objects: dtype={kind}")
-    if order not in ("C", "F"):
+    if not isinstance(order, str) or order not in ("C", "F"):
         raise ValueError(f"order must be 'C' or 'F', not {order!r}")
     bytes = np.broadcast_to(np.empty((), kind), shape).nbytes  # NumPy checks the shape
     if bytes == 0:
