@@ -17,7 +17,7 @@ A = np.ones((4, 4), np.float32)
 OBJECTS = [A, A[0], A[:, ::2], A[::-1], A[:0], A.T, A.astype(float), A.astype(">f4"), np.array("x"),
            A.view(np.recarray), np.ma.array(A), np.float32(1), np.array(1, np.float32),
            np.array([None, 1]),
-           np.frombuffer(bytes(65), np.uint8)[1:].view(np.float32).reshape(4, 4), memoryview(A),
+           np.frombuffer(bytes(65), np.uint8)[1:].view(np.float32).reshape(4, 4), memoryview(b"7"),
            np.broadcast_to(np.float32(1), (2**60,)), np.zeros((1,) * 5, np.float32), int, object(),
            decimal.Decimal(2), datetime.date(2000, 1, 1), bytearray(b"7"), range(4), slice(3), ...,
            NotImplemented, "auto", "cpu", lambda: 0]
