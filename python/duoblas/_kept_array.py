@@ -86,8 +86,9 @@ class KeptArray(NDArrayOperatorsMixin):
 
     @contextmanager
     def _written(self) -> Iterator[Any]:
+        memory = self._current()
         try:
-            yield self._current()
+            yield memory
         finally:
             self.changed()
 

@@ -11,6 +11,7 @@ import pytest
 
 from bounds import near, product
 from duoblas import _ranges
+from duoblas._library import library
 
 N = 24
 ONE = np.eye(N, dtype=np.float32)
@@ -301,6 +302,19 @@ def test_what_keep_gives(a):
     held = duoblas.keep(a)
     assert len(held.arrays) == 1
     held.release()
+
+
+@pytest.mark.parametrize("write", [item, in_place, method_fill])
+def test_what_cannot_be_fetched_is_not_written(a, monkeypatch, write):
+    """Newer elements on the device stay there, to be fetched later."""
+    before, told = a.copy(), []
+    with duoblas.keep(a) as k:
+        with monkeypatch.context() as patch:
+            patch.setattr(library, "duo_fetch", lambda *_: duoblas.Status.ERR_DEVICE)
+            patch.setattr(library, "duo_changed", lambda *_: told.append("changed") or 0)
+            with pytest.raises(duoblas.DeviceError):
+                write(k)
+    assert np.array_equal(a, before) and not told
 
 
 def test_with_the_array_itself(a, on_gpu):
