@@ -19,15 +19,16 @@ from ._explain import Candidate, Explanation
 from ._info import Device, Info, device_count, info
 from ._install import Served, install, installed, uninstall
 from ._keep import Kept, keep, prepare
-from ._library import version as __version__
+from ._kept_array import KeptArray
 from ._operations import sasum, sdot, sgemm, sgemm_batched, sgemm_grouped, ssum
 from ._pinned import empty_pinned, pin, zeros_pinned
 from ._products import dot, matmul, vdot
 from ._sums import abs_sum, sum
+from ._version import version as __version__
 
 __all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceError", "DeviceLostError",
-           "DuoBLASError", "Event", "Explanation", "Info", "Kept", "OutOfMemoryError", "Report",
-           "Served", "Status", "__version__", "abs_sum", "default_context", "device_count", "dot",
-           "empty_pinned", "explain", "info", "install", "installed", "keep", "matmul", "pin",
-           "prepare", "report", "sasum", "sdot", "sgemm", "sgemm_batched", "sgemm_grouped", "ssum",
-           "sum", "uninstall", "vdot", "zeros_pinned"]
+           "DuoBLASError", "Event", "Explanation", "Info", "Kept", "KeptArray", "OutOfMemoryError",
+           "Report", "Served", "Status", "__version__", "abs_sum", "default_context",
+           "device_count", "dot", "empty_pinned", "explain", "info", "install", "installed",
+           "keep", "matmul", "pin", "prepare", "report", "sasum", "sdot", "sgemm", "sgemm_batched",
+           "sgemm_grouped", "ssum", "sum", "uninstall", "vdot", "zeros_pinned"]

@@ -49,6 +49,8 @@ def real(value: Any, name: str) -> float:
             return ctypes.c_float(value).value
     except TypeError:
         pass
+    except OverflowError:  # an integer
+        raise ValueError(f"{name} is an integer that is out of range") from None
     raise TypeError(f"{name} is a {type(value).__name__}, not a real number")
 
 

@@ -13,6 +13,7 @@ from typing import Any, Optional
 import numpy as np
 
 from . import _cuda, _dlpack
+from ._kept_array import KeptArray
 
 __all__ = ["Operand", "copied", "device_of", "empty_like", "is_in_place", "maker_of", "operand",
            "overlap"]
@@ -54,7 +55,7 @@ def _check_dtype(dtype: Any, name: str) -> None:
         raise TypeError(f"{name} has elements of type {dtype}; DuoBLAS computes with float32 alone")
 
 
-def _of_numpy(array: np.ndarray, name: str, written: bool) -> Operand:
+def _of_numpy(array: np.ndarray[Any, Any], name: str, written: bool) -> Operand:
     _check_dtype(array.dtype, name)
     if written and not array.flags.writeable:
         raise ValueError(f"{name} is read-only")
@@ -66,7 +67,7 @@ def _of_numpy(array: np.ndarray, name: str, written: bool) -> Operand:
                    array)
 
 
-def _as_numpy(array: Any, name: str, written: bool) -> np.ndarray:
+def _as_numpy(array: Any, name: str, written: bool) -> np.ndarray[Any, Any]:
     """An array of another library as NumPy sees it. An output's memory has to be the array's own: a
     copy would be elsewhere the next time."""
     tells = hasattr(array, "__array_interface__")
@@ -171,6 +172,8 @@ def operand(array: Any, name: str, written: bool = False,
         raise TypeError(f"{name} is a masked array; DuoBLAS knows of no masks")
     if isinstance(array, np.ndarray):
         return _of_numpy(array, name, written)
+    if isinstance(array, KeptArray):
+        return _of_numpy(array._memory, name, written)
     if hasattr(array, "__dlpack_device__"):
         return _of_dlpack(array, name, written, stream)
     if hasattr(array, "__cuda_array_interface__"):
@@ -217,7 +220,7 @@ class _Addresses:
                                     "data": (o.address, True)}
 
 
-def _elements(o: Operand) -> np.ndarray:
+def _elements(o: Operand) -> np.ndarray[Any, Any]:
     return np.asarray(_Addresses(o))
 
 

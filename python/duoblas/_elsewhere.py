@@ -10,6 +10,7 @@ import numpy as np
 
 from ._arrays import maker_of
 from ._install import Served, served
+from ._kept_array import KeptArray
 from ._locked import Locked
 
 __all__ = ["Report", "elsewhere", "report", "why_not"]
@@ -74,7 +75,7 @@ def report() -> Report:
 
 def _why_not(array: Any) -> Optional[str]:
     kind = type(array)
-    if kind is np.ndarray or kind is np.memmap:
+    if kind is np.ndarray or kind is np.memmap or kind is KeptArray:
         return None if array.dtype == _FLOAT else str(array.dtype)
     if isinstance(array, np.ndarray):
         return kind.__name__  # a subclass may have other rules

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Optional
+from typing import Optional, Union
 
 from ._library import library
 
@@ -38,6 +38,9 @@ class Status(enum.IntEnum):
 
 class DuoBLASError(Exception):
     """A call of the library failed. `status` is its duo_status, `detail` its further words."""
+
+    status: Union[Status, int]  # a number of a newer library's
+    detail: str
 
     def __init__(self, status: int, detail: str = "") -> None:
         super().__init__(status, detail)  # copies are made of these, in other processes too

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 __all__ = ["Decision", "DeviceInfo", "LAYOUT", "MATHS", "OPENING", "PATHS", "PRIORITIES",
-           "REMEMBER", "RESIDENCES", "TRANSPOSE", "library", "library_path", "library_version",
-           "version"]
+           "REMEMBER", "RESIDENCES", "TRANSPOSE", "library", "library_path", "library_version"]
 
-version = "1.0.0rc1"  # of this package: DUO_VERSION_STRING of duoblas.h, as Python writes it
 # The interface that this package is written for: minor versions add to it (docs/stability.md).
 _INTERFACE = (1, 0)
 _NAME = "libduoblas.so.%d" % _INTERFACE[0]

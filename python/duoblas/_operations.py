@@ -145,7 +145,7 @@ def multiply_stacks(ctx: Context, alpha: float, a: Stack, b: Stack, beta: float,
 
 
 def multiply_lists(ctx: Context, a: Operand, sa: Stored, b: Operand, sb: Stored, c: Operand,
-                   sc: Stored, lists: Sequence[np.ndarray]) -> None:
+                   sc: Stored, lists: Sequence[np.ndarray[Any, Any]]) -> None:
     """c[i] = a[i] b[i], of matrices at the addresses in three lists."""
     order = sc.order
     in_a, in_b, in_c = (x.ctypes.data for x in lists)
@@ -229,8 +229,8 @@ def sgemm_grouped(a: Sequence[Any], b: Sequence[Any], c: Optional[Sequence[Any]]
     ctx = context_for(ctx, [device_of(x) for s in (a, b, c) if s is not None for x in s])
     result = c
     if result is None:
-        result = [empty_like(x, (operand(x, "a", stream=ctx._stream).shape[0],
-                                 operand(y, "b", stream=ctx._stream).shape[-1]))
+        result = [empty_like(x, (*operand(x, "a", stream=ctx._stream).shape[:1],
+                                 *operand(y, "b", stream=ctx._stream).shape[-1:]))
                   for x, y in zip(a, b)]
     products = [_product(*xyz, ctx._stream, i) for i, xyz in enumerate(zip(a, b, result))]
     first = [i for i, p in enumerate(products) if i == 0 or p.shape != products[i - 1].shape]

@@ -6,7 +6,7 @@ import ctypes
 import os
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Optional, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union, overload
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from ._context import Context, context_for
 from ._library import library
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["empty_pinned", "pin", "zeros_pinned"]
+
+_Shape = Union[int, Sequence[int]]
+_Order = Literal["C", "F"]
 
 
 def _free(address: int, process: int) -> None:
@@ -26,13 +29,13 @@ def _free(address: int, process: int) -> None:
         library.duo_free_host(None, address)
 
 
-def _like(shape: Union[int, Sequence[int]], dtype: DTypeLike, order: Literal["C", "F"],
-          ctx: Optional[Context]) -> tuple[np.ndarray, bool]:
+def _like(shape: _Shape, dtype: DTypeLike, order: _Order,
+          ctx: Optional[Context]) -> tuple[NDArray[Any], bool]:
     """The array, and whether there is memory in it."""
     kind = np.dtype(dtype)
     if kind.hasobject:
         raise TypeError(f"pinned memory has no Python objects: dtype={kind}")
-    if order not in ("C", "F"):
+    if not isinstance(order, str) or order not in ("C", "F"):
         raise ValueError(f"order must be 'C' or 'F', not {order!r}")
     bytes = np.broadcast_to(np.empty((), kind), shape).nbytes  # NumPy checks the shape
     if bytes == 0:
@@ -46,8 +49,18 @@ def _like(shape: Union[int, Sequence[int]], dtype: DTypeLike, order: Literal["C"
     return np.ndarray(shape, kind, memoryview(memory), order=order), True
 
 
-def empty_pinned(shape: Union[int, Sequence[int]], dtype: DTypeLike = np.float32,
-                 order: Literal["C", "F"] = "C", *, ctx: Optional[Context] = None) -> np.ndarray:
+@overload
+def empty_pinned(shape: _Shape, dtype: type[np.float32] = np.float32, order: _Order = "C", *,
+                 ctx: Optional[Context] = None) -> NDArray[np.float32]: ...
+
+
+@overload
+def empty_pinned(shape: _Shape, dtype: DTypeLike, order: _Order = "C", *,
+                 ctx: Optional[Context] = None) -> NDArray[Any]: ...
+
+
+def empty_pinned(shape: _Shape, dtype: DTypeLike = np.float32, order: _Order = "C", *,
+                 ctx: Optional[Context] = None) -> NDArray[Any]:
     """A NumPy array in pinned host memory, not filled: as numpy.empty.
 
     Products and sums of pinned arrays are sent at the full rate of the link. It takes long to get
@@ -63,8 +76,18 @@ def empty_pinned(shape: Union[int, Sequence[int]], dtype: DTypeLike = np.float32
     return _like(shape, dtype, order, ctx)[0]
 
 
-def zeros_pinned(shape: Union[int, Sequence[int]], dtype: DTypeLike = np.float32,
-                 order: Literal["C", "F"] = "C", *, ctx: Optional[Context] = None) -> np.ndarray:
+@overload
+def zeros_pinned(shape: _Shape, dtype: type[np.float32] = np.float32, order: _Order = "C", *,
+                 ctx: Optional[Context] = None) -> NDArray[np.float32]: ...
+
+
+@overload
+def zeros_pinned(shape: _Shape, dtype: DTypeLike, order: _Order = "C", *,
+                 ctx: Optional[Context] = None) -> NDArray[Any]: ...
+
+
+def zeros_pinned(shape: _Shape, dtype: DTypeLike = np.float32, order: _Order = "C", *,
+                 ctx: Optional[Context] = None) -> NDArray[Any]:
     """The same as empty_pinned, filled with zeros."""
     array, filled = _like(shape, dtype, order, ctx)
     if filled:
@@ -72,11 +95,11 @@ def zeros_pinned(shape: Union[int, Sequence[int]], dtype: DTypeLike = np.float32
     return array
 
 
-def pin(a: Any, *, ctx: Optional[Context] = None) -> np.ndarray:
+def pin(a: Any, *, ctx: Optional[Context] = None) -> NDArray[Any]:
     """A copy of `a` in pinned memory, as empty_pinned: of its shape and dtype, in Fortran's order
     if `a` is, else in C's. `a` is whatever numpy.asarray takes."""
     source = np.asarray(a)
-    order: Literal["C", "F"] = "F" if source.flags.fnc else "C"
+    order: _Order = "F" if source.flags.fnc else "C"
     array = empty_pinned(source.shape, source.dtype, order, ctx=ctx)
     np.copyto(array, source)
     return array

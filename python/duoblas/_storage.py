@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
@@ -80,10 +80,10 @@ def is_apart(o: Operand) -> bool:
     return True
 
 
-def addresses(o: Operand, axes: Iterable[tuple[int, int]]) -> np.ndarray:
+def addresses(o: Operand, axes: Iterable[tuple[int, int]]) -> np.ndarray[Any, Any]:
     """The addresses that are reached along axes of these lengths and strides, the last one
     fastest."""
-    found = np.array(o.address, np.intp)
+    found: np.ndarray[Any, Any] = np.array(o.address, np.intp)
     for n, stride in axes:
         found = np.add.outer(found, np.arange(n, dtype=np.intp) * (4 * stride))
     return found.ravel()

@@ -8,19 +8,19 @@ A limit holds for calls of the calling thread without a context, also for the dr
 """
 import ctypes
 
-from threadpoolctl import LibController, register  # type: ignore[import-untyped]
+from threadpoolctl import LibController, register  # type: ignore # it has no types
 
 from ._context import thread_context
 from ._library import library_version
 
 
-class Controller(LibController):  # type: ignore[misc] # threadpoolctl has no types
+class Controller(LibController):  # type: ignore[misc,unused-ignore]
     """DuoBLAS for threadpoolctl."""
 
     user_api = "blas"
     internal_api = "duoblas"
-    filename_prefixes = ("libduoblas.",)
-    check_symbols = ("duo_set_threads",)
+    filename_prefixes: tuple[str, ...] = ("libduoblas.",)
+    check_symbols: tuple[str, ...] = ("duo_set_threads",)
 
     def get_num_threads(self) -> int:
         return thread_context().threads

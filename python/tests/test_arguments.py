@@ -39,6 +39,12 @@ def test_scalars(name, bad):
         assert np.isnan(c).all()
 
 
+@pytest.mark.parametrize("bad", [10**400, -10**400])
+def test_scalars_that_do_not_fit(bad):
+    with pytest.raises(ValueError, match="^beta is an integer that is out of range$"):
+        duoblas.sgemm(A, A, A.copy(), beta=bad)
+
+
 @pytest.mark.parametrize("good", [2, 2.0, True + 1, np.float32(2), np.float64(2), np.int8(2),
                                   np.array(2.0)])
 def test_good_scalars(good):
@@ -104,8 +110,8 @@ def test_what_they_look_like():
         assert repr(ctx) == "<duoblas.Context path='cpu' threads=2 adapt=False priority='high' " \
             "remember='bytes' opening='background'>"
         ctx.set_path("auto")
-        with duoblas.keep(A) as kept, duoblas.prepare(A[:0]) as prepared:
-            assert repr(kept) == "<duoblas.Kept kept=1>"
+        with duoblas.keep(A, A[:2]) as kept, duoblas.prepare(A[:0], A[:0]) as prepared:
+            assert repr(kept) == "<duoblas.Kept kept=2>"
             assert repr(prepared) == "<duoblas.Kept prepared=0>"
     assert repr(ctx).startswith("<duoblas.Context path='auto'") and repr(ctx).endswith(" closed>")
     assert repr(duoblas.Context()) == "<duoblas.Context>"

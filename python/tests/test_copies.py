@@ -34,7 +34,7 @@ def test_every_class_is_tested():
     classes = {value for value in vars(duoblas).values() if isinstance(value, type)}
     dictionaries = {duoblas.Candidate, duoblas.Device, duoblas.Explanation, duoblas.Info,
                     duoblas.Report, duoblas.Served}
-    assert classes == tested - {dict} | dictionaries | OWNERS
+    assert classes == tested - {dict} | dictionaries | OWNERS | {duoblas.KeptArray}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -58,7 +58,7 @@ def test_error_keeps_what_was_added():
 @pytest.mark.parametrize("way", WAYS)
 def test_owners(way):
     """A copy would end what the original uses."""
-    with duoblas.Context() as ctx, duoblas.keep(X) as kept:
+    with duoblas.Context() as ctx, duoblas.keep(X, X) as kept:
         event = duoblas.Event().record(ctx)
         assert {type(owner) for owner in (ctx, event, kept)} == OWNERS
         for owner in (ctx, event, kept):
@@ -66,6 +66,15 @@ def test_owners(way):
                 way(owner)
         assert event.query() and duoblas.ssum(X) == 100
         kept.changed()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_kept_arrays(way):
+    """A copy is NumPy's."""
+    with duoblas.keep(X) as kept:
+        again = way(kept)
+        assert type(again) is np.ndarray and np.array_equal(again, X)
+        assert not np.shares_memory(again, X)
 
 
 PROGRAM = """

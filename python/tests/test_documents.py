@@ -1,8 +1,10 @@
 """The code of the documents runs."""
 
+import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import duoblas
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from duoblas._library import library
 
 
-FILES = pytest.mark.parametrize("file, blocks", [("docs/python.md", 5), ("python/README.md", 1)])
+FILES = pytest.mark.parametrize("file, blocks", [("docs/python.md", 6), ("python/README.md", 1)])
 
 
 def code_of(text):
@@ -29,24 +31,57 @@ def test_code(header, file, blocks):
     for code in found:
         if "cupy" in code:
             continue
-        if "keep(a, x, y)" in code:  # an iteration, on a square matrix
+        is_iteration = "norm(" in code
+        if is_iteration:  # on a square matrix
             names.update(a=np.eye(30, dtype=np.float32), x=np.ones((30, 1), np.float32),
                          y=np.zeros((30, 1), np.float32))
         exec(code, names)
-    if "x" in names:
-        assert np.allclose(names["x"], 1 / np.sqrt(30))
+        if is_iteration:
+            assert np.allclose(names["x"], 1 / np.sqrt(30))
 
 
-def test_types(header, tmp_path):
-    """Also under mypy --strict."""
-    pytest.importorskip("mypy")
-    root, program = header.parents[1], tmp_path / "program.py"
-    given = "import cupy\nx = y = np.ones((30, 1), np.float32)\n"
-    program.write_text("\n".join([
-        *code_of((root / "python/README.md").read_text()), given,
-        *code_of((root / "docs/python.md").read_text()), "import duoblas, numpy as np",
+@pytest.fixture
+def program(header, tmp_path):
+    """All of it in one file."""
+    root, file = header.parents[1], tmp_path / "program.py"
+    given = "from typing import Any\ncupy: Any = None\nx = y = np.ones((30, 1), np.float32)\n"
+    text = [(root / name).read_text() for name in ("python/README.md", "docs/python.md")]
+    file.write_text("\n".join([
+        *code_of(text[0]), given, *code_of(text[1]), "import duoblas, numpy as np",
         *re.findall("^    (.*)$", duoblas.__doc__, re.MULTILINE)]))
-    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path),
-                           "--disable-error-code=import-not-found", str(program)],
-                          capture_output=True, text=True, cwd=root / "python")
+    return file
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, "-m", *map(str, arguments)], capture_output=True,
+                          text=True, cwd=Path(duoblas.__file__).parents[1], timeout=300)
+
+
+def test_types(program):
+    """Also under mypy --strict. The second file has what would be Any if types were missing."""
+    pytest.importorskip("mypy")
+    wanted = program.with_name("wanted.py")
+    wanted.write_text("""
+import duoblas
+import numpy as np
+from numpy.typing import NDArray
+a: NDArray[np.float32] = duoblas.zeros_pinned((2, 3))
+b: NDArray[np.float64] = duoblas.zeros_pinned((2, 3))  # type: ignore[assignment]
+reason: int = duoblas.explain()["reason"]  # type: ignore[assignment]
+held: int = duoblas.keep(a)  # type: ignore[assignment]
+duoblas.Context(path="nowhere")  # type: ignore[arg-type]
+""")
+    done = run("mypy", "--strict", "--cache-dir", program.parent, program, wanted)
+    assert done.returncode == 0, done.stdout
+
+
+def test_types_by_pyright(program):
+    pytest.importorskip("pyright")
+    if run("pyright", "--version").returncode != 0:
+        pytest.skip("pyright has no node to run on")
+    settings = program.with_name("pyrightconfig.json")
+    settings.write_text(json.dumps({
+        "typeCheckingMode": "strict", "reportDuplicateImport": False,
+        "extraPaths": [str(Path(duoblas.__file__).parents[1])], "include": [program.name]}))
+    done = run("pyright", "--pythonpath", sys.executable, "-p", settings)
     assert done.returncode == 0, done.stdout

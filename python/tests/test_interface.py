@@ -2,9 +2,11 @@
 
 import ctypes
 import importlib.metadata
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import duoblas
@@ -24,6 +26,28 @@ def test_version(header):
     assert _library._INTERFACE == tuple(map(int, numbers))
     whole = re.search(r'DUO_VERSION_STRING "(.*)"', text)[1]
     assert duoblas.__version__ == whole.replace("-rc.", "rc")  # as pip writes it
+
+
+def test_version_of_a_copy(tmp_path):
+    """By metadata beside it, if there are any; else it is the library's."""
+    package = Path(duoblas.__file__).parent
+    shutil.copytree(package, tmp_path / "duoblas", ignore=shutil.ignore_patterns("__pycache__"))
+
+    def version():
+        program = "import duoblas; print(duoblas.__file__, duoblas.__version__)"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(tmp_path),
+                                   "DUOBLAS_LIBRARY": _library.library_path})
+        file, found = done.stdout.split()
+        assert Path(file).parent == tmp_path / "duoblas"
+        return found
+
+    if not any(importlib.metadata.distributions(name="duoblas")):
+        assert version() == _library.library_version
+    metadata = tmp_path / "duoblas-7.1.dist-info/METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Metadata-Version: 2.1\nName: duoblas\nVersion: 7.1\n")
+    assert version() == "7.1"
 
 
 def test_version_of_what_is_installed():

@@ -1,6 +1,8 @@
 """Kept and prepared arrays."""
 
 import gc
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -106,22 +108,36 @@ def test_dropped(rng):
     held.release()
     held.release()  # does nothing
     held = duoblas.keep(np.zeros(7, np.float32))
-    with pytest.warns(ResourceWarning, match="kept=1.* neither released nor used"):
+    with pytest.warns(RuntimeWarning, match="kept=1.* neither released nor used"):
         del held
         gc.collect()
 
 
 def test_statement(rng):
-    """It keeps nothing, and says so."""
+    """It keeps nothing, and says so, and where."""
     a = rng.standard_normal((10, 10), np.float32)
-    with pytest.warns(ResourceWarning):
+    with pytest.warns(RuntimeWarning) as told:
         duoblas.keep(a)
         gc.collect()
+    assert [warning.filename for warning in told] == [__file__]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         duoblas.prepare(a).release()
         duoblas.keep(a[:0])
         gc.collect()
+
+
+def test_what_the_program_keeps_to_its_end():
+    """Of that there is nothing to say."""
+    program = """
+import duoblas, numpy as np
+held = duoblas.keep(np.ones(5, np.float32))
+def f():
+    duoblas.keep(np.ones(6, np.float32))
+f()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stderr.count("RuntimeWarning") == 1 and "<string>:5" in done.stderr
 
 
 def test_released_by_another_thread(rng, monkeypatch):
@@ -172,8 +188,6 @@ def test_what_is_refused(rng):
 
 def test_lost(rng, sim):
     """The only current copy was on a device that is lost."""
-    import subprocess
-    import sys
     program = """
 import ctypes, duoblas, numpy as np
 a, c = np.ones((64, 64), np.float32), np.zeros((64, 64), np.float32)
