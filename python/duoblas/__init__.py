@@ -16,6 +16,7 @@ from ._errors import (ArgumentError, DeviceError, DeviceLostError, DuoBLASError,
                       Status)
 from ._event import Event
 from ._explain import Candidate, Explanation
+from ._graph import Graph
 from ._info import Device, Info, device_count, info
 from ._keep import Kept, keep, prepare
 from ._library import version as __version__
@@ -25,7 +26,7 @@ from ._products import dot, matmul, vdot
 from ._sums import abs_sum, sum
 
 __all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceError", "DeviceLostError",
-           "DuoBLASError", "Event", "Explanation", "Info", "Kept", "OutOfMemoryError", "Report",
-           "Status", "__version__", "abs_sum", "default_context", "device_count", "dot",
+           "DuoBLASError", "Event", "Explanation", "Graph", "Info", "Kept", "OutOfMemoryError",
+           "Report", "Status", "__version__", "abs_sum", "default_context", "device_count", "dot",
            "empty_pinned", "explain", "info", "keep", "matmul", "pin", "prepare", "report", "sasum",
            "sdot", "sgemm", "sgemm_batched", "sgemm_grouped", "ssum", "sum", "vdot", "zeros_pinned"]

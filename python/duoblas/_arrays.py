@@ -8,14 +8,14 @@ interface, as Numba's, and host memory by NumPy.
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
 from . import _cuda, _dlpack
 
-__all__ = ["Operand", "copied", "device_of", "empty_like", "is_in_place", "maker_of", "operand",
-           "overlap"]
+__all__ = ["Operand", "copied", "device_of", "empty_like", "is_copy", "is_in_place", "maker_of",
+           "operand", "overlap"]
 
 _FLOAT = np.dtype(np.float32)
 _SHORT: Any = 10000  # steps of NumPy's search for an element that two arrays share
@@ -47,6 +47,21 @@ class Operand:
         return self.address + 4 * low, 4 * (high - low + 1)
 
 
+class _Seen(NamedTuple):
+    """Holds what is used in place of an array."""
+
+    array: Any  # None: it is a copy
+    used: Any
+
+
+def is_copy(o: Operand) -> bool:
+    """Is it a copy of the array? It does not follow later changes."""
+    if not isinstance(o.holder, _Seen):
+        return False
+    array, used = o.holder
+    return array is None or bool(np.asarray(array).ctypes.data != used.ctypes.data)
+
+
 # ---- Host memory ----
 
 def _check_dtype(dtype: Any, name: str) -> None:
@@ -58,12 +73,22 @@ def _of_numpy(array: np.ndarray, name: str, written: bool) -> Operand:
     _check_dtype(array.dtype, name)
     if written and not array.flags.writeable:
         raise ValueError(f"{name} is read-only")
+    holder: object = array
     if not array.flags.aligned:  # also if only their distances are not
         if written:
             raise ValueError(f"{name} has elements that are not aligned to 4 bytes")
         array = array.copy()
+        holder = _Seen(None, array)
     return Operand(array.ctypes.data, array.shape, tuple([s // 4 for s in array.strides]), None,
-                   array)
+                   holder)
+
+
+def _of_seen(array: Any, seen: np.ndarray, name: str, written: bool) -> Operand:
+    """An array of another library, by what NumPy sees of it."""
+    o = _of_numpy(seen, name, written)
+    if o.holder is seen:
+        o.holder = _Seen(array, seen)
+    return o
 
 
 def _as_numpy(array: Any, name: str, written: bool) -> np.ndarray:
@@ -99,7 +124,7 @@ def _of_dlpack(array: Any, name: str, written: bool, stream: Optional[int]) -> O
     kind, device = array.__dlpack_device__()
     if kind in _dlpack.HOST and not written:
         try:
-            return _of_numpy(np.asarray(array), name, False)  # takes a third of the time
+            return _of_seen(array, np.asarray(array), name, False)  # takes a third of the time
         except TypeError:  # NumPy sees no floats, or may not look
             pass
     if kind == _dlpack.CUDA:
@@ -122,7 +147,8 @@ def _of_dlpack(array: Any, name: str, written: bool, stream: Optional[int]) -> O
     if written and (view.read_only or kind in _dlpack.HOST and _is_locked(array, view.address)):
         raise ValueError(f"{name} is read-only")
     return Operand(view.address, view.shape, view.strides or _row_major(view.shape),
-                   int(device) if kind == _dlpack.CUDA else None, view.holder)
+                   int(device) if kind == _dlpack.CUDA else None,
+                   _Seen(None, view.holder) if view.copied else view.holder)
 
 
 # ---- The CUDA array interface ----
@@ -175,7 +201,7 @@ def operand(array: Any, name: str, written: bool = False,
         return _of_dlpack(array, name, written, stream)
     if hasattr(array, "__cuda_array_interface__"):
         return _of_interface(array, name, written, stream)
-    return _of_numpy(_as_numpy(array, name, written), name, written)
+    return _of_seen(array, _as_numpy(array, name, written), name, written)
 
 
 def is_in_place(o: Operand, array: Any, name: str) -> bool:
@@ -186,7 +212,9 @@ def is_in_place(o: Operand, array: Any, name: str) -> bool:
 
 def copied(o: Operand, name: str) -> Operand:
     """A copy in C order of elements in host memory."""
-    return operand(np.ascontiguousarray(_elements(o)), name)
+    copy = operand(np.ascontiguousarray(_elements(o)), name)
+    copy.holder = _Seen(None, copy.holder)
+    return copy
 
 
 def maker_of(array: Any) -> str:

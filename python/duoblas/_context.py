@@ -6,7 +6,7 @@ import ctypes
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Optional
+from typing import TYPE_CHECKING, Any, Literal, Optional, Protocol
 
 from . import _cuda, _scope
 from ._arguments import choice, integer, integers, stream_address
@@ -21,7 +21,8 @@ from ._unique import Unique
 if TYPE_CHECKING:
     from ._keep import Kept
 
-__all__ = ["Context", "Math", "Path", "Priority", "context_for", "default_context", "explain"]
+__all__ = ["Context", "Math", "Path", "Priority", "Taker", "context_for", "default_context",
+           "explain"]
 
 Path = Literal["auto", "cpu", "gpu"]
 Math = Literal["accurate", "ieee", "tf32", "float64"]
@@ -30,6 +31,17 @@ Opening = Literal["first", "background"]
 Remember = Literal["none", "bytes", "pages"]
 
 _AWAITED = 128  # results that are remembered; the library itself waits for the oldest of 64
+
+
+class Taker(Protocol):
+    """Takes a context's operations, which are not carried out then."""
+
+    def take(self, ctx: Context, function: Callable[..., int], operands: Sequence[Operand],
+             arguments: Sequence[Any]) -> None:
+        """One operation, as of Context._run."""
+
+    def join(self, ctx: Context) -> None:
+        """It takes this context's, too."""
 
 
 class Context(Locked, Unique):
@@ -74,6 +86,7 @@ class Context(Locked, Unique):
         self._stream: Optional[int] = None
         self._asynchronous = False
         self._awaited: deque[Any] = deque(maxlen=_AWAITED)
+        self._taker: Optional[Taker] = None
         self._blocks = 0
         self._last: Callable[[], Optional[_scope.LastCall]] = lambda: None
         handle = ctypes.c_void_p()
@@ -219,15 +232,12 @@ class Context(Locked, Unique):
                 self._awaited.clear()
 
     def __enter__(self) -> Context:
-        with self._lock:
-            self._blocks += 1
-        _scope.enter(self)
+        self._enter()
         return self
 
     def __exit__(self, *_: object) -> None:
-        _scope.leave(self)
         with self._lock:
-            self._blocks = max(0, self._blocks - 1)
+            self._leave()
             if self._blocks == 0:
                 self.close()
 
@@ -242,6 +252,18 @@ class Context(Locked, Unique):
             pass
 
     # ---- For the package ----
+
+    def _enter(self) -> None:
+        """A block begins in which calls use it."""
+        with self._lock:
+            self._blocks += 1
+        _scope.enter(self)
+
+    def _leave(self) -> None:
+        """Such a block ends."""
+        _scope.leave(self)
+        with self._lock:
+            self._blocks = max(0, self._blocks - 1)
 
     def _call(self, function: Callable[..., int], *arguments: Any) -> None:
         """function(context, ...)"""
@@ -259,6 +281,9 @@ class Context(Locked, Unique):
         """An operation. Operands on a device are made known to the library while it runs; it is
         done when this returns, unless it runs in the caller's stream and they stay known."""
         with self._lock:
+            if self._taker is not None:
+                self._taker.take(self, function, operands, arguments)
+                return
             self._note_call(self.handle)
             held: list[Range] = []
             try:
@@ -292,6 +317,9 @@ class Context(Locked, Unique):
         device = o.device
         assert device is not None
         if self._device is None:
+            if self._taker is not None:
+                raise ValueError("an array is on a device, and the context of the graph was not "
+                                 "given one: Context(device=...)")
             stream = self._stream
             self.set_device(device)
             if stream is not None:

@@ -8,7 +8,9 @@ from typing import Any, Callable, Optional, TypedDict
 
 import numpy as np
 
+from . import _scope
 from ._arrays import maker_of
+from ._context import Context
 from ._locked import Locked
 
 __all__ = ["Report", "elsewhere", "report", "why_not"]
@@ -78,9 +80,14 @@ def why_not(*arrays: Any) -> Optional[str]:
     return next((why for why in map(_why_not, arrays) if why is not None), None)
 
 
-def elsewhere(name: str, why: str, array: Any, call: Callable[[Any], Any]) -> Any:
+def elsewhere(name: str, why: str, array: Any, call: Callable[[Any], Any],
+              ctx: Optional[Context]) -> Any:
     """call(library): by the library that made `array`. That raises the errors of such a call, too.
+    ctx: where the library would have served it.
     """
+    ctx = ctx or _scope.innermost()
+    if ctx is not None and ctx._taker is not None:
+        raise ValueError(f"a graph cannot capture a {name} that DuoBLAS does not serve: {why}")
     maker = maker_of(array)
     library = sys.modules.get(maker, np) if maker in ("cupy", "torch") else np
     if why == "strides" and library is np:

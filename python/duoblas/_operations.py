@@ -121,7 +121,9 @@ def _stack(array: Any, name: str, stream: Optional[int], count: Optional[int],
         raise ValueError(f"{name} has strides that BLAS does not know: elements of rows, or of "
                          "columns, have to be neighbours")
     if one is None:
-        return _stack(_copied(o, name).holder, name, stream, count)
+        o = _copied(o, name)
+        one = stored(o)
+        assert one is not None
     if len(o.shape) == 2:
         return Stack(o, one, 0), count
     if count is not None and o.shape[0] != count:
@@ -267,6 +269,8 @@ def reduce_to(ctx: Context, function: Any, vectors: Sequence[Operand], result: O
 
 def answer(ctx: Context, result: Operand, target: Any, out: Any) -> Any:
     """What a reduction into `target` returns; result: its operand."""
+    if ctx._taker is not None:
+        return target
     if ctx._asynchronous and result.device is None:
         ctx._awaited.append(result)
         return target

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 X = np.ones(100, np.float32)
-OWNERS = {duoblas.Context, duoblas.Event, duoblas.Kept}
+OWNERS = {duoblas.Context, duoblas.Event, duoblas.Graph, duoblas.Kept}
 
 WAYS = [copy.copy, copy.deepcopy] + [
     lambda value, protocol=protocol: pickle.loads(pickle.dumps(value, protocol))
@@ -60,8 +60,10 @@ def test_owners(way):
     """A copy would end what the original uses."""
     with duoblas.Context() as ctx, duoblas.keep(X) as kept:
         event = duoblas.Event().record(ctx)
-        assert {type(owner) for owner in (ctx, event, kept)} == OWNERS
-        for owner in (ctx, event, kept):
+        with duoblas.Graph() as graph:
+            pass
+        assert {type(owner) for owner in (ctx, event, graph, kept)} == OWNERS
+        for owner in (ctx, event, graph, kept):
             with pytest.raises(TypeError, match=f"duoblas.{type(owner).__name__} can be neither"):
                 way(owner)
         assert event.query() and duoblas.ssum(X) == 100
