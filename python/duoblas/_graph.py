@@ -167,6 +167,12 @@ class Graph(Locked, Unique):
         earlier work is waited for only in the default stream, and in that of the context.
         """
         ctx = context_for(ctx, [])
+        try:
+            self._launch(ctx)
+        finally:
+            ctx._tell_log()
+
+    def _launch(self, ctx: Context) -> None:
         with self._lock, ctx._lock:
             devices = {d for a in (self._arrays, *self._updated.values()) for d in a.devices}
             if ctx._stream is None:

@@ -101,6 +101,8 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "duo_set_device": [c_void_p, c_int],
     "duo_set_devices": [c_void_p, POINTER(c_int), c_int],
     "duo_set_stream": [c_void_p, c_void_p],
+    "duo_set_log": [c_void_p, c_void_p, c_void_p],
+    "duo_set_decide": [c_void_p, c_void_p, c_void_p],
     "duo_set_priority": [c_void_p, c_int],
     "duo_warm_up": [c_void_p],
     "duo_synchronize": [c_void_p],
