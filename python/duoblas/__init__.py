@@ -12,6 +12,7 @@ matmul, dot, vdot, sum and abs_sum have NumPy's rules, and leave to NumPy what i
 
 from ._context import Context, default_context, explain
 from ._elsewhere import Report, report
+from ._device import DeviceArray
 from ._errors import (ArgumentError, DeviceError, DeviceLostError, DuoBLASError, OutOfMemoryError,
                       Status)
 from ._event import Event
@@ -20,13 +21,15 @@ from ._graph import Graph
 from ._info import Device, Info, device_count, info
 from ._keep import Kept, keep, prepare
 from ._library import version as __version__
+from ._memory import copy, device_empty
 from ._operations import sasum, sdot, sgemm, sgemm_batched, sgemm_grouped, ssum
 from ._pinned import empty_pinned, pin, zeros_pinned
 from ._products import dot, matmul, vdot
 from ._sums import abs_sum, sum
 
-__all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceError", "DeviceLostError",
-           "DuoBLASError", "Event", "Explanation", "Graph", "Info", "Kept", "OutOfMemoryError",
-           "Report", "Status", "__version__", "abs_sum", "default_context", "device_count", "dot",
-           "empty_pinned", "explain", "info", "keep", "matmul", "pin", "prepare", "report", "sasum",
-           "sdot", "sgemm", "sgemm_batched", "sgemm_grouped", "ssum", "sum", "vdot", "zeros_pinned"]
+__all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceArray", "DeviceError",
+           "DeviceLostError", "DuoBLASError", "Event", "Explanation", "Graph", "Info", "Kept",
+           "OutOfMemoryError", "Report", "Status", "__version__", "abs_sum", "copy",
+           "default_context", "device_count", "device_empty", "dot", "empty_pinned", "explain",
+           "info", "keep", "matmul", "pin", "prepare", "report", "sasum", "sdot", "sgemm",
+           "sgemm_batched", "sgemm_grouped", "ssum", "sum", "vdot", "zeros_pinned"]

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 
 from . import _cuda, _dlpack
+from ._device import DeviceArray, Memory
 
-__all__ = ["Operand", "copied", "device_of", "empty_like", "is_copy", "is_in_place", "maker_of",
-           "operand", "overlap"]
+__all__ = ["Operand", "copied", "device_of", "empty_like", "is_copy", "is_in_place",
+           "is_of_others", "maker_of", "operand", "overlap"]
 
 _FLOAT = np.dtype(np.float32)
 _SHORT: Any = 10000  # steps of NumPy's search for an element that two arrays share
@@ -60,6 +61,11 @@ def is_copy(o: Operand) -> bool:
         return False
     array, used = o.holder
     return array is None or bool(np.asarray(array).ctypes.data != used.ctypes.data)
+
+
+def is_of_others(o: Operand) -> bool:
+    """Is it in device memory that the library has to be told of?"""
+    return o.device is not None and not isinstance(o.holder, Memory)
 
 
 # ---- Host memory ----
@@ -180,6 +186,8 @@ def device_of(array: Any) -> Optional[int]:
     memory, which is used there."""
     if isinstance(array, np.ndarray):
         return None
+    if isinstance(array, DeviceArray):
+        return array.device
     if hasattr(array, "__dlpack_device__"):
         kind, device = array.__dlpack_device__()
         return int(device) if kind == _dlpack.CUDA else None
@@ -197,6 +205,10 @@ def operand(array: Any, name: str, written: bool = False,
         raise TypeError(f"{name} is a masked array; DuoBLAS knows of no masks")
     if isinstance(array, np.ndarray):
         return _of_numpy(array, name, written)
+    if isinstance(array, DeviceArray):
+        places = array._places
+        return Operand(places.ctypes.data, places.shape, tuple([s // 4 for s in places.strides]),
+                       array.device, array._memory)
     if hasattr(array, "__dlpack_device__"):
         return _of_dlpack(array, name, written, stream)
     if hasattr(array, "__cuda_array_interface__"):
@@ -223,14 +235,17 @@ def maker_of(array: Any) -> str:
 
 
 def empty_like(array: Any, shape: tuple[int, ...]) -> Any:
-    """An array for a result: of CuPy or PyTorch if they made `array`, else of NumPy. A number may
-    always be in host memory."""
+    """An array for a result: of CuPy, PyTorch or duoblas if they made `array`, else of NumPy. A
+    number may always be in host memory."""
     maker = maker_of(array)
     if maker == "torch":
         return array.new_empty(shape)
     if maker == "cupy":
         with array.device:
             return sys.modules["cupy"].empty(shape, np.float32)
+    if isinstance(array, DeviceArray) and shape != ():
+        from ._memory import empty_beside
+        return empty_beside(array, shape)
     if shape == () or device_of(array) is None:
         return np.empty(shape, np.float32)
     raise ValueError(f"give the array that a result of {maker}'s arrays is put into")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Optional, Protocol, Union
 
 from . import _cuda, _scope
 from ._arguments import choice, integer, integers, stream_address
-from ._arrays import Operand
+from ._arrays import Operand, is_of_others
 from ._callbacks import Log, decider
 from ._errors import check
 from ._explain import Explanation, explained, last_decision
@@ -348,7 +348,7 @@ class Context(Locked, Unique):
                 held: list[Range] = []
                 try:
                     for o in operands:
-                        if o.device is not None and o.span()[1] > 0:
+                        if o.device is not None and is_of_others(o) and o.span()[1] > 0:
                             held.append(self._adopt(o, False))
                     check(function(self.handle, *arguments), self._handle)
                     lasting = self._stream is not None and all(h.lasting for h in held)
@@ -388,7 +388,9 @@ class Context(Locked, Unique):
                 self.set_stream(stream)
         if device != self._device:
             raise ValueError(f"an array is on device {device}, the context on {self._device}")
-        low, length = _cuda.allocation_of(*o.span(), device)
+        low, length = o.span()
+        if not adopted.knows(low, length):
+            low, length = _cuda.allocation_of(low, length, device)
         return adopted.need(self.handle, low, length, lasting)
 
 

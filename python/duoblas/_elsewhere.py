@@ -11,6 +11,7 @@ import numpy as np
 from . import _scope
 from ._arrays import maker_of
 from ._context import Context
+from ._device import DeviceArray
 from ._locked import Locked
 
 __all__ = ["Report", "elsewhere", "report", "why_not"]
@@ -67,6 +68,8 @@ def _why_not(array: Any) -> Optional[str]:
     kind = type(array)
     if kind is np.ndarray or kind is np.memmap:
         return None if array.dtype == _FLOAT else str(array.dtype)
+    if kind is DeviceArray:
+        return None
     if isinstance(array, np.ndarray):
         return kind.__name__  # a subclass may have other rules
     if hasattr(array, "__dlpack_device__") or hasattr(array, "__cuda_array_interface__"):

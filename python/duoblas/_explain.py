@@ -56,7 +56,7 @@ def _candidates(d: Decision) -> list[Candidate]:
     ]
 
 
-def last_decision(handle: int) -> Decision:
+def last_decision(handle: Optional[int]) -> Decision:
     """The decision of the context's last call."""
     d = Decision(size=ctypes.sizeof(Decision))
     check(library.duo_explain_last(handle, ctypes.byref(d)), handle)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 from . import _cuda
-from ._arrays import Operand, is_copy
+from ._arrays import Operand, is_copy, is_of_others
 from ._context import Context, context_for
 from ._errors import Status, check, problem
 from ._library import MATHS, Work, library
@@ -39,7 +39,7 @@ class _Arrays:
             raise ValueError("a graph uses arrays where they are, and one would have to be copied")
         for o in operands:
             self._holders.append(o.holder)
-            if o.device is not None and o.span()[1] > 0:
+            if o.device is not None and is_of_others(o) and o.span()[1] > 0:
                 self._ranges.append(ctx._adopt(o, True))
                 self.devices.add(o.device)
 
