@@ -90,7 +90,7 @@ def test_handlers_that_raise():
         def handle(self, record):
             raise KeyError("bad")
 
-    with duoblas.Context() as ctx, ignored() as problems:
+    with duoblas.Context(path="cpu") as ctx, ignored() as problems:
         ctx.set_log(Bad("bad"))
         assert duoblas.ssum(X) == duoblas.ssum(X, ctx=duoblas.Context())
     assert [type(problem) for problem in problems] == [KeyError]
@@ -112,7 +112,7 @@ def test_handlers_may_compute():
 
 def test_no_python_runs_in_the_library(lines):
     """Neither is anything collected there."""
-    with duoblas.Context() as ctx:
+    with duoblas.Context(path="cpu") as ctx:
         ctx.set_log()
         called = []
         sys.setprofile(lambda frame, event, _: called.append((frame.f_code, event)))
@@ -121,7 +121,7 @@ def test_no_python_runs_in_the_library(lines):
         finally:
             sys.setprofile(None)
         assert [code.co_name for code, event in called
-                if event == "call" and code.co_filename.endswith("_callbacks.py")] == ["tell"]
+                if event == "call" and "duoblas/_callbacks.py" in code.co_filename] == ["tell"]
     assert len(lines) == 1
 
 
@@ -160,12 +160,12 @@ import numpy as np
 import duoblas
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(name)s %(message)s")
 x = np.ones(3000000, np.float32)
-forever = duoblas.Context()      # lives until the end, in a cycle
+forever = duoblas.Context(path="cpu")      # lives until the end, in a cycle
 forever.set_log(); forever.set_decide(lambda told: None)
 forever.self = forever
 duoblas.ssum(x, ctx=forever)
 def work():
-    ctx = duoblas.Context(); ctx.set_log("quiet"); ctx.set_decide(lambda told: None)
+    ctx = duoblas.Context(path="cpu"); ctx.set_log("quiet"); ctx.set_decide(lambda told: None)
     while True: duoblas.ssum(x, ctx=ctx)
 logging.getLogger("quiet").propagate = False
 for _ in range(2): threading.Thread(target=work, daemon=True).start()

@@ -30,11 +30,11 @@ def values():
 
 
 def test_every_class_is_tested():
-    tested = {type(value) for value in values()}
+    tested = {type(value) for value in values() if not isinstance(value, dict)}
     classes = {value for value in vars(duoblas).values() if isinstance(value, type)}
     dictionaries = {duoblas.Candidate, duoblas.Device, duoblas.Explanation, duoblas.Info,
                     duoblas.Report}
-    assert classes == tested - {dict} | dictionaries | OWNERS | {duoblas.DeviceArray}
+    assert classes == tested | dictionaries | OWNERS | {duoblas.DeviceArray}
 
 
 @pytest.mark.parametrize("way", WAYS)
