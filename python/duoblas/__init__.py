@@ -12,6 +12,7 @@ matmul, dot, vdot, sum and abs_sum have NumPy's rules, and leave to NumPy what i
 
 from ._context import Context, default_context, explain
 from ._elsewhere import Report, report
+from ._crossover import Crossover, crossover
 from ._device import DeviceArray
 from ._errors import (ArgumentError, DeviceError, DeviceLostError, DuoBLASError, OutOfMemoryError,
                       Status)
@@ -27,9 +28,9 @@ from ._pinned import empty_pinned, pin, zeros_pinned
 from ._products import dot, matmul, vdot
 from ._sums import abs_sum, sum
 
-__all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceArray", "DeviceError",
-           "DeviceLostError", "DuoBLASError", "Event", "Explanation", "Graph", "Info", "Kept",
-           "OutOfMemoryError", "Report", "Status", "__version__", "abs_sum", "copy",
-           "default_context", "device_count", "device_empty", "dot", "empty_pinned", "explain",
-           "info", "keep", "matmul", "pin", "prepare", "report", "sasum", "sdot", "sgemm",
-           "sgemm_batched", "sgemm_grouped", "ssum", "sum", "vdot", "zeros_pinned"]
+__all__ = ["ArgumentError", "Candidate", "Context", "Crossover", "Device", "DeviceArray",
+           "DeviceError", "DeviceLostError", "DuoBLASError", "Event", "Explanation", "Graph",
+           "Info", "Kept", "OutOfMemoryError", "Report", "Status", "__version__", "abs_sum", "copy",
+           "crossover", "default_context", "device_count", "device_empty", "dot", "empty_pinned",
+           "explain", "info", "keep", "matmul", "pin", "prepare", "report", "sasum", "sdot",
+           "sgemm", "sgemm_batched", "sgemm_grouped", "ssum", "sum", "vdot", "zeros_pinned"]

@@ -32,8 +32,8 @@ def values():
 def test_every_class_is_tested():
     tested = {type(value) for value in values() if not isinstance(value, dict)}
     classes = {value for value in vars(duoblas).values() if isinstance(value, type)}
-    dictionaries = {duoblas.Candidate, duoblas.Device, duoblas.Explanation, duoblas.Info,
-                    duoblas.Report}
+    dictionaries = {duoblas.Candidate, duoblas.Crossover, duoblas.Device, duoblas.Explanation,
+                    duoblas.Info, duoblas.Report}
     assert classes == tested | dictionaries | OWNERS | {duoblas.DeviceArray}
 
 
