@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import logging
 import os
 import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_size_t, c_void_p
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 from ._explain import Explanation, explained
 from ._library import Decision
 
 if TYPE_CHECKING:
+    import logging
+
     from ._context import Context
 
 __all__ = ["Log", "decider"]
@@ -44,8 +45,9 @@ class Log:
     are put at the end of a list, by a function in C, and logged when the call has returned.
     """
 
-    def __init__(self, ctx: Context, logger: logging.Logger) -> None:
-        self._logger = logger
+    def __init__(self, ctx: Context, logger: Union[str, logging.Logger]) -> None:
+        import logging  # only here: `import duoblas` does not wait for it
+        self._logger = logging.getLogger(logger) if isinstance(logger, str) else logger
         self._lines: list[bytes] = []
         self._insert = _LINE(self._lines.insert)
         self.ctx = weakref.ref(ctx)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import logging
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -21,6 +20,8 @@ from ._ranges import Range, adopted
 from ._unique import Unique
 
 if TYPE_CHECKING:
+    import logging
+
     from ._keep import Kept
 
 __all__ = ["Context", "Math", "Path", "Priority", "Taker", "context_for", "default_context",
@@ -191,9 +192,7 @@ class Context(Locked, Unique):
         The lines of a call are logged when it ends. What a handler raises goes to
         sys.unraisablehook.   Since 1.0
         """
-        log = None
-        if logger is not None:
-            log = Log(self, logging.getLogger(logger) if isinstance(logger, str) else logger)
+        log = None if logger is None else Log(self, logger)
         with self._lock:
             self._call(library.duo_set_log, log and log.function, log and log.user)
             self._log = log

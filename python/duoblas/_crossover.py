@@ -1,14 +1,14 @@
-"""The crossover of this machine, by the program `duoblas`."""
+"""The crossover of this machine, by the program `duoblas`.
+
+What only this needs is imported when it is called: `import duoblas` does not wait for it.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import pty
 import re
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Optional
@@ -59,14 +59,14 @@ class Crossover(dict[str, Any]):
         figure = self.figure()
         if figure is None:
             return None
-        with tempfile.TemporaryFile() as file:
-            figure.savefig(file, format="png")
-            file.seek(0)
-            return file.read()
+        file = io.BytesIO()
+        figure.savefig(file, format="png")
+        return file.getvalue()
 
 
 def _program() -> str:
     """The one that DUOBLAS_TOOL names, that belongs to the library, or that a shell would find."""
+    import shutil
     places = []
     if "/" in library_path:
         folder = Path(library_path).resolve().parent
@@ -105,6 +105,8 @@ def _bar(progress: bool) -> Any:
 
 def _run(command: list[str], bar: Any) -> None:
     """Runs the program. It tells how far it is only to a terminal."""
+    import pty
+    import subprocess
     ours, its = pty.openpty() if bar is not None else os.pipe()
     told = ""
     try:
@@ -150,6 +152,7 @@ def crossover(quick: bool = True, *, operations: Optional[Sequence[str]] = None,
     The program comes with DuoBLAS itself. FileNotFoundError: it is not there. RuntimeError: it
     failed.   Since 1.0
     """
+    import tempfile
     command = [_program(), "crossover", "--no-files"]
     command += ["--quick"] * bool(quick) + ["--ignore-noise"] * bool(ignore_noise)
     command += ["--no-profile"] * (not save)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from html import escape
 from typing import Any, Optional, TypedDict, cast
 
 from ._errors import check
@@ -69,8 +68,13 @@ def last_decision(handle: Optional[int]) -> Decision:
 _TIMES = ("predicted", "transfer", "launch", "compute")
 
 
+def _escape(text: str) -> str:
+    import html  # only here: `import duoblas` does not wait for it
+    return html.escape(text)
+
+
 def _row(kind: str, cells: list[str], style: str = "") -> str:
-    return f"<tr{style}>" + "".join(f"<{kind}>{escape(c)}</{kind}>" for c in cells) + "</tr>"
+    return f"<tr{style}>" + "".join(f"<{kind}>{_escape(c)}</{kind}>" for c in cells) + "</tr>"
 
 
 def _candidate_row(c: Candidate) -> str:
@@ -93,7 +97,7 @@ class _Shown(dict[str, Any]):
         batch = f", {told['count']} times" if told["count"] != 1 else ""
         words = [f"{told['operation']} {sizes}{batch}: {told['reason']}", told["note"]]
         head = _row("th", ["algorithm", "side", "route", *[name + ", us" for name in _TIMES]])
-        return ("".join(f"<p>{escape(text)}</p>" for text in words if text) + "<table>" + head
+        return ("".join(f"<p>{_escape(text)}</p>" for text in words if text) + "<table>" + head
                 + "".join(map(_candidate_row, told["candidates"])) + "</table>")
 
 

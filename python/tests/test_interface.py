@@ -5,6 +5,7 @@ import importlib.metadata
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import duoblas
@@ -83,3 +84,13 @@ def test_layout_and_constants(header, tmp_path):
     file = tmp_path / "layout.c"
     file.write_text("#include <duoblas.h>\n" + checks)
     subprocess.run(["cc", "-fsyntax-only", f"-I{header.parent}", str(file)], check=True)
+
+
+def test_import_is_short():
+    """What few functions need is imported when they are called."""
+    late = {"html", "logging", "matplotlib", "pty", "subprocess", "tempfile", "tqdm"}
+    program = "import numpy, sys; before = set(sys.modules); import duoblas; " \
+              "print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          check=True)
+    assert not late & set(done.stdout.split())
