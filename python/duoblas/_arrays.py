@@ -8,15 +8,16 @@ interface, as Numba's, and host memory by NumPy.
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
 from . import _cuda, _dlpack
+from ._device import DeviceArray, Memory
 from ._kept_array import KeptArray
 
-__all__ = ["Operand", "copied", "device_of", "empty_like", "is_in_place", "maker_of", "operand",
-           "overlap"]
+__all__ = ["Operand", "copied", "device_of", "empty_like", "is_copy", "is_in_place",
+           "is_of_others", "maker_of", "operand", "overlap"]
 
 _FLOAT = np.dtype(np.float32)
 _SHORT: Any = 10000  # steps of NumPy's search for an element that two arrays share
@@ -48,6 +49,26 @@ class Operand:
         return self.address + 4 * low, 4 * (high - low + 1)
 
 
+class _Seen(NamedTuple):
+    """Holds what is used in place of an array."""
+
+    array: Any  # None: it is a copy
+    used: Any
+
+
+def is_copy(o: Operand) -> bool:
+    """Is it a copy of the array? It does not follow later changes."""
+    if not isinstance(o.holder, _Seen):
+        return False
+    array, used = o.holder
+    return array is None or bool(np.asarray(array).ctypes.data != used.ctypes.data)
+
+
+def is_of_others(o: Operand) -> bool:
+    """Is it in device memory that the library has to be told of?"""
+    return o.device is not None and not isinstance(o.holder, Memory)
+
+
 # ---- Host memory ----
 
 def _check_dtype(dtype: Any, name: str) -> None:
@@ -59,12 +80,22 @@ def _of_numpy(array: np.ndarray[Any, Any], name: str, written: bool) -> Operand:
     _check_dtype(array.dtype, name)
     if written and not array.flags.writeable:
         raise ValueError(f"{name} is read-only")
+    holder: object = array
     if not array.flags.aligned:  # also if only their distances are not
         if written:
             raise ValueError(f"{name} has elements that are not aligned to 4 bytes")
         array = array.copy()
+        holder = _Seen(None, array)
     return Operand(array.ctypes.data, array.shape, tuple([s // 4 for s in array.strides]), None,
-                   array)
+                   holder)
+
+
+def _of_seen(array: Any, seen: np.ndarray, name: str, written: bool) -> Operand:
+    """An array of another library, by what NumPy sees of it."""
+    o = _of_numpy(seen, name, written)
+    if o.holder is seen:
+        o.holder = _Seen(array, seen)
+    return o
 
 
 def _as_numpy(array: Any, name: str, written: bool) -> np.ndarray[Any, Any]:
@@ -100,7 +131,7 @@ def _of_dlpack(array: Any, name: str, written: bool, stream: Optional[int]) -> O
     kind, device = array.__dlpack_device__()
     if kind in _dlpack.HOST and not written:
         try:
-            return _of_numpy(np.asarray(array), name, False)  # takes a third of the time
+            return _of_seen(array, np.asarray(array), name, False)  # takes a third of the time
         except TypeError:  # NumPy sees no floats, or may not look
             pass
     if kind == _dlpack.CUDA:
@@ -123,7 +154,8 @@ def _of_dlpack(array: Any, name: str, written: bool, stream: Optional[int]) -> O
     if written and (view.read_only or kind in _dlpack.HOST and _is_locked(array, view.address)):
         raise ValueError(f"{name} is read-only")
     return Operand(view.address, view.shape, view.strides or _row_major(view.shape),
-                   int(device) if kind == _dlpack.CUDA else None, view.holder)
+                   int(device) if kind == _dlpack.CUDA else None,
+                   _Seen(None, view.holder) if view.copied else view.holder)
 
 
 # ---- The CUDA array interface ----
@@ -155,6 +187,8 @@ def device_of(array: Any) -> Optional[int]:
     memory, which is used there."""
     if isinstance(array, np.ndarray):
         return None
+    if isinstance(array, DeviceArray):
+        return array.device
     if hasattr(array, "__dlpack_device__"):
         kind, device = array.__dlpack_device__()
         return int(device) if kind == _dlpack.CUDA else None
@@ -174,11 +208,15 @@ def operand(array: Any, name: str, written: bool = False,
         return _of_numpy(array, name, written)
     if isinstance(array, KeptArray):
         return _of_numpy(array._memory, name, written)
+    if isinstance(array, DeviceArray):
+        places = array._places
+        return Operand(places.ctypes.data, places.shape, tuple([s // 4 for s in places.strides]),
+                       array.device, array._memory)
     if hasattr(array, "__dlpack_device__"):
         return _of_dlpack(array, name, written, stream)
     if hasattr(array, "__cuda_array_interface__"):
         return _of_interface(array, name, written, stream)
-    return _of_numpy(_as_numpy(array, name, written), name, written)
+    return _of_seen(array, _as_numpy(array, name, written), name, written)
 
 
 def is_in_place(o: Operand, array: Any, name: str) -> bool:
@@ -189,7 +227,9 @@ def is_in_place(o: Operand, array: Any, name: str) -> bool:
 
 def copied(o: Operand, name: str) -> Operand:
     """A copy in C order of elements in host memory."""
-    return operand(np.ascontiguousarray(_elements(o)), name)
+    copy = operand(np.ascontiguousarray(_elements(o)), name)
+    copy.holder = _Seen(None, copy.holder)
+    return copy
 
 
 def maker_of(array: Any) -> str:
@@ -198,14 +238,17 @@ def maker_of(array: Any) -> str:
 
 
 def empty_like(array: Any, shape: tuple[int, ...]) -> Any:
-    """An array for a result: of CuPy or PyTorch if they made `array`, else of NumPy. A number may
-    always be in host memory."""
+    """An array for a result: of CuPy, PyTorch or duoblas if they made `array`, else of NumPy. A
+    number may always be in host memory."""
     maker = maker_of(array)
     if maker == "torch":
         return array.new_empty(shape)
     if maker == "cupy":
         with array.device:
             return sys.modules["cupy"].empty(shape, np.float32)
+    if isinstance(array, DeviceArray) and shape != ():
+        from ._memory import empty_beside
+        return empty_beside(array, shape)
     if shape == () or device_of(array) is None:
         return np.empty(shape, np.float32)
     raise ValueError(f"give the array that a result of {maker}'s arrays is put into")

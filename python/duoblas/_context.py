@@ -6,11 +6,12 @@ import ctypes
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Optional
+from typing import TYPE_CHECKING, Any, Literal, Optional, Protocol, Union
 
 from . import _cuda, _scope
 from ._arguments import choice, integer, integers, stream_address
-from ._arrays import Operand
+from ._arrays import Operand, is_of_others
+from ._callbacks import Log, decider
 from ._errors import check
 from ._explain import Explanation, explained, last_decision
 from ._library import MATHS, OPENING, PATHS, PRIORITIES, REMEMBER, library
@@ -19,9 +20,12 @@ from ._ranges import Range, adopted
 from ._unique import Unique
 
 if TYPE_CHECKING:
+    import logging
+
     from ._keep import Kept
 
-__all__ = ["Context", "Math", "Path", "Priority", "context_for", "default_context", "explain"]
+__all__ = ["Context", "Math", "Path", "Priority", "Taker", "context_for", "default_context",
+           "explain"]
 
 Path = Literal["auto", "cpu", "gpu"]
 Math = Literal["accurate", "ieee", "tf32", "float64"]
@@ -30,6 +34,17 @@ Opening = Literal["first", "background"]
 Remember = Literal["none", "bytes", "pages"]
 
 _AWAITED = 128  # results that are remembered; the library itself waits for the oldest of 64
+
+
+class Taker(Protocol):
+    """Takes a context's operations, which are not carried out then."""
+
+    def take(self, ctx: Context, function: Callable[..., int], operands: Sequence[Operand],
+             arguments: Sequence[Any]) -> None:
+        """One operation, as of Context._run."""
+
+    def join(self, ctx: Context) -> None:
+        """It takes this context's, too."""
 
 
 class Context(Locked, Unique):
@@ -74,6 +89,11 @@ class Context(Locked, Unique):
         self._stream: Optional[int] = None
         self._asynchronous = False
         self._awaited: deque[Any] = deque(maxlen=_AWAITED)
+        self._taker: Optional[Taker] = None
+        self._log: Optional[Log] = None
+        self._decide: Any = None
+        self._long_way = False
+        self._deciding = False
         self._blocks = 0
         self._last: Callable[[], Optional[_scope.LastCall]] = lambda: None
         handle = ctypes.c_void_p()
@@ -163,7 +183,40 @@ class Context(Locked, Unique):
         """May results of reductions come after the call? Switching it off waits for them."""
         self._call(library.duo_set_async, int(bool(on)))
         self._asynchronous = bool(on)
+        self._choose_way()
         self._given["asynchronous"] = bool(on)
+
+    def set_log(self, logger: Union[str, logging.Logger, None] = "duoblas") -> None:
+        """Where lines on calls and events go: to this logger of `logging`, or that of this name,
+        with the level INFO, also if DUOBLAS_VERBOSE is not set. None: to stderr if DUOBLAS_VERBOSE
+        asks for it.
+
+        The lines of a call are logged when it ends. What a handler raises goes to
+        sys.unraisablehook.   Since 1.0
+        """
+        log = None if logger is None else Log(self, logger)
+        with self._lock:
+            self._call(library.duo_set_log, log and log.function, log and log.user)
+            self._log = log
+            self._choose_way()
+
+    def set_decide(self, decide: Optional[Callable[[Explanation], Optional[str]]]) -> None:
+        """Let the program decide which algorithm runs. None: the library decides.
+
+        decide   is called before each call of the context, on its thread, with the explanation of
+                 what would run. It returns the name of one of the candidates that accept the call,
+                 or None: the library's choice stands. So it does if decide raises an exception,
+                 which goes to sys.unraisablehook, or returns anything else. It must not use this
+                 context.   Since 1.0
+        """
+        if decide is not None and not callable(decide):
+            raise TypeError(f"decide is a {type(decide).__name__}, which cannot be called")
+        function = None if decide is None else decider(self, decide)
+        with self._lock:
+            self._call(library.duo_set_decide, function and ctypes.cast(function, ctypes.c_void_p),
+                       None)
+            self._decide = function
+            self._choose_way()
 
     # ---- Work ----
 
@@ -202,6 +255,8 @@ class Context(Locked, Unique):
         """The duo_context, as a number, for calls of the C library by ctypes."""
         if self._handle is None:
             raise ValueError("the context is closed")
+        if self._deciding:
+            raise ValueError("the context is in a call, which asks what to do: use another context")
         return self._handle
 
     @property
@@ -212,22 +267,22 @@ class Context(Locked, Unique):
     def close(self) -> None:
         """Wait for its work, and end it. Kept arrays live on."""
         with self._lock:
-            handle, self._handle = self._handle, None
-            if handle is not None:
+            if self._handle is not None:
+                handle, self._handle = self.handle, None
                 self._settle_last(handle)
-                check(library.duo_destroy(handle))
+                try:
+                    check(library.duo_destroy(handle))
+                finally:
+                    self._tell_log()
                 self._awaited.clear()
 
     def __enter__(self) -> Context:
-        with self._lock:
-            self._blocks += 1
-        _scope.enter(self)
+        self._enter()
         return self
 
     def __exit__(self, *_: object) -> None:
-        _scope.leave(self)
         with self._lock:
-            self._blocks = max(0, self._blocks - 1)
+            self._leave()
             if self._blocks == 0:
                 self.close()
 
@@ -243,10 +298,49 @@ class Context(Locked, Unique):
 
     # ---- For the package ----
 
+    def _enter(self) -> None:
+        """A block begins in which calls use it."""
+        with self._lock:
+            self._blocks += 1
+        _scope.enter(self)
+
+    def _leave(self) -> None:
+        """Such a block ends."""
+        _scope.leave(self)
+        with self._lock:
+            self._blocks = max(0, self._blocks - 1)
+
     def _call(self, function: Callable[..., int], *arguments: Any) -> None:
         """function(context, ...)"""
-        with self._lock:
-            check(function(self.handle, *arguments), self._handle)
+        try:
+            with self._lock:
+                check(function(self.handle, *arguments), self._handle)
+        finally:
+            self._tell_log()
+
+    def _capture(self, taker: Optional[Taker]) -> None:
+        """Calls go to this one instead of being run; None: they are run."""
+        self._taker = taker
+        self._choose_way()
+
+    def _choose_way(self) -> None:
+        """Have calls on host arrays to go the long way (_quick)? Only that one knows of these."""
+        self._long_way = self._asynchronous or any(
+            x is not None for x in (self._taker, self._log, self._decide))
+
+    def _tell_log(self) -> None:
+        """Logs what the library told in calls that have ended."""
+        if self._log is not None:
+            self._log.tell()
+
+    def _end_log(self, log: Log) -> None:
+        """The interpreter ends. A thread that is in a call goes on, and may have lines."""
+        if self._own.acquire(blocking=False):
+            try:
+                if self._handle is not None and self._log is log:
+                    self.set_log(None)
+            finally:
+                self._own.release()
 
     def _moved(self, device: int) -> None:
         """This is its device now. A stream of another device is of no use here."""
@@ -258,20 +352,26 @@ class Context(Locked, Unique):
              *arguments: Any) -> None:
         """An operation. Operands on a device are made known to the library while it runs; it is
         done when this returns, unless it runs in the caller's stream and they stay known."""
-        with self._lock:
-            self._note_call(self.handle)
-            held: list[Range] = []
-            try:
-                for o in operands:
-                    if o.device is not None and o.span()[1] > 0:
-                        held.append(self._adopt(o, False))
-                check(function(self.handle, *arguments), self._handle)
-                lasting = self._stream is not None and all(h.lasting for h in held)
-                if held and not lasting:
-                    check(library.duo_synchronize(self.handle), self._handle)
-            finally:
-                for h in held:
-                    adopted.let_go(self.handle, h, False)
+        try:
+            with self._lock:
+                if self._taker is not None:
+                    self._taker.take(self, function, operands, arguments)
+                    return
+                self._note_call(self.handle)
+                held: list[Range] = []
+                try:
+                    for o in operands:
+                        if o.device is not None and is_of_others(o) and o.span()[1] > 0:
+                            held.append(self._adopt(o, False))
+                    check(function(self.handle, *arguments), self._handle)
+                    lasting = self._stream is not None and all(h.lasting for h in held)
+                    if held and not lasting:
+                        check(library.duo_synchronize(self.handle), self._handle)
+                finally:
+                    for h in held:
+                        adopted.let_go(self.handle, h, False)
+        finally:
+            self._tell_log()
 
     def _note_call(self, handle: int) -> None:
         """This thread makes a call."""
@@ -292,13 +392,18 @@ class Context(Locked, Unique):
         device = o.device
         assert device is not None
         if self._device is None:
+            if self._taker is not None:
+                raise ValueError("an array is on a device, and the context of the graph was not "
+                                 "given one: Context(device=...)")
             stream = self._stream
             self.set_device(device)
             if stream is not None:
                 self.set_stream(stream)
         if device != self._device:
             raise ValueError(f"an array is on device {device}, the context on {self._device}")
-        low, length = _cuda.allocation_of(*o.span(), device)
+        low, length = o.span()
+        if not adopted.knows(low, length):
+            low, length = _cuda.allocation_of(low, length, device)
         return adopted.need(self.handle, low, length, lasting)
 
 

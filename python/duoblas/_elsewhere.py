@@ -8,7 +8,10 @@ from typing import Any, Callable, Optional, TypedDict
 
 import numpy as np
 
+from . import _scope
 from ._arrays import maker_of
+from ._context import Context
+from ._device import DeviceArray
 from ._install import Served, served
 from ._kept_array import KeptArray
 from ._locked import Locked
@@ -77,6 +80,8 @@ def _why_not(array: Any) -> Optional[str]:
     kind = type(array)
     if kind is np.ndarray or kind is np.memmap or kind is KeptArray:
         return None if array.dtype == _FLOAT else str(array.dtype)
+    if kind is DeviceArray:
+        return None
     if isinstance(array, np.ndarray):
         return kind.__name__  # a subclass may have other rules
     if hasattr(array, "__dlpack_device__") or hasattr(array, "__cuda_array_interface__"):
@@ -90,9 +95,14 @@ def why_not(*arrays: Any) -> Optional[str]:
     return next((why for why in map(_why_not, arrays) if why is not None), None)
 
 
-def elsewhere(name: str, why: str, array: Any, call: Callable[[Any], Any]) -> Any:
+def elsewhere(name: str, why: str, array: Any, call: Callable[[Any], Any],
+              ctx: Optional[Context]) -> Any:
     """call(library): by the library that made `array`. That raises the errors of such a call, too.
+    ctx: where the library would have served it.
     """
+    ctx = ctx or _scope.innermost()
+    if ctx is not None and ctx._taker is not None:
+        raise ValueError(f"a graph cannot capture a {name} that DuoBLAS does not serve: {why}")
     maker = maker_of(array)
     library = sys.modules.get(maker, np) if maker in ("cupy", "torch") else np
     if why == "strides" and library is np:

@@ -8,7 +8,7 @@ from typing import Optional, Union
 from ._library import library
 
 __all__ = ["ArgumentError", "DeviceError", "DeviceLostError", "DuoBLASError", "OutOfMemoryError",
-           "Status", "check"]
+           "Status", "check", "problem"]
 
 
 class Status(enum.IntEnum):
@@ -69,11 +69,17 @@ class DeviceLostError(DeviceError):
 
 
 _ARGUMENTS = (Status.ERR_NULL, Status.ERR_SIZE, Status.ERR_LD, Status.ERR_ENUM,
-              Status.ERR_CONTEXT, Status.ERR_FOREIGN, Status.ERR_RANGE, Status.ERR_EVENT)
+              Status.ERR_CONTEXT, Status.ERR_FOREIGN, Status.ERR_RANGE, Status.ERR_EVENT,
+              Status.ERR_NODE, Status.ERR_HIDDEN, Status.ERR_SHAPE)
 _CLASSES: dict[int, type[DuoBLASError]] = {status: ArgumentError for status in _ARGUMENTS}
 _CLASSES[Status.ERR_MEMORY] = OutOfMemoryError
 _CLASSES[Status.ERR_DEVICE] = DeviceError
 _CLASSES[Status.ERR_LOST] = DeviceLostError
+
+
+def problem(status: int, detail: str) -> DuoBLASError:
+    """The exception of a status."""
+    return _CLASSES.get(status, DuoBLASError)(status, detail)
 
 
 def check(status: int, handle: Optional[int] = None) -> None:
@@ -81,4 +87,4 @@ def check(status: int, handle: Optional[int] = None) -> None:
     if status == Status.OK:
         return
     detail = library.duo_error_detail(handle).decode(errors="replace") if handle else ""
-    raise _CLASSES.get(status, DuoBLASError)(status, detail)
+    raise problem(status, detail)

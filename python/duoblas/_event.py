@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
+from collections.abc import Callable
 from typing import Optional
 
-from ._context import Context, context_for
+from ._context import Context, Taker, context_for
 from ._errors import check
 from ._library import library
 from ._unique import Unique
@@ -18,18 +20,26 @@ class Event(Unique):
 
     def __init__(self) -> None:
         self._handle: Optional[int] = None
+        self._captured: Callable[[], Optional[Taker]] = lambda: None  # the graph that it is in
         handle = ctypes.c_void_p()
         check(library.duo_event_create(ctypes.byref(handle)))
         self._handle = handle.value
 
     def record(self, ctx: Optional[Context] = None) -> Event:
         """The event is behind all calls in the context so far."""
-        context_for(ctx, [])._call(library.duo_event_record, self._handle)
+        ctx = context_for(ctx, [])
+        ctx._call(library.duo_event_record, self._handle)
+        self._captured = weakref.ref(ctx._taker) if ctx._taker else lambda: None
         return self
 
     def wait(self, ctx: Optional[Context] = None) -> None:
-        """Later calls in the context begin when the event is reached. The host goes on."""
-        context_for(ctx, [])._call(library.duo_event_wait, self._handle)
+        """Later calls in the context begin when the event is reached. The host goes on. If a graph
+        is captured, and the event with it, the context takes part from now on."""
+        ctx = context_for(ctx, [])
+        ctx._call(library.duo_event_wait, self._handle)
+        graph = self._captured()
+        if graph is not None:
+            graph.join(ctx)
 
     def synchronize(self) -> None:
         """The host waits until the event is reached."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import POINTER, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t
-from ctypes import c_uint64, c_void_p
+from ctypes import POINTER, c_char, c_char_p, c_double, c_float, c_int, c_int64
+from ctypes import c_size_t, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +67,23 @@ class DeviceInfo(ctypes.Structure):
                 ("memory_bus_bits", c_int), ("pcie_generation", c_int), ("pcie_width", c_int)]
 
 
+class Work(ctypes.Structure):
+    """duo_work"""
+
+    _fields_ = [("size", c_size_t), ("kind", c_int), ("math", c_int), ("layout", c_int),
+                ("transa", c_int), ("transb", c_int), ("m", c_int64), ("n", c_int64),
+                ("k", c_int64), ("alpha", c_float), ("beta", c_float), ("a", c_void_p),
+                ("b", c_void_p), ("c", c_void_p), ("lda", c_int64), ("ldb", c_int64),
+                ("ldc", c_int64), ("x", c_void_p), ("y", c_void_p), ("incx", c_int64),
+                ("incy", c_int64), ("result", c_void_p), ("dst", c_void_p), ("src", c_void_p),
+                ("dst_pitch", c_size_t), ("src_pitch", c_size_t), ("width", c_size_t),
+                ("height", c_size_t), ("value", c_int), ("function", c_void_p),
+                ("user", c_void_p)]
+
+
 _REDUCTION = [c_void_p, c_int64, c_void_p, c_int64, c_void_p]
 
-# Arguments of the functions that return a status. Contexts, events and addresses are plain
+# Arguments of the functions that return a status. Contexts, events, graphs and addresses are plain
 # pointers.
 _ARGUMENTS: dict[str, list[Any]] = {
     "duo_create": [POINTER(c_void_p)],
@@ -85,6 +99,8 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "duo_set_device": [c_void_p, c_int],
     "duo_set_devices": [c_void_p, POINTER(c_int), c_int],
     "duo_set_stream": [c_void_p, c_void_p],
+    "duo_set_log": [c_void_p, c_void_p, c_void_p],
+    "duo_set_decide": [c_void_p, c_void_p, c_void_p],
     "duo_set_priority": [c_void_p, c_int],
     "duo_warm_up": [c_void_p],
     "duo_synchronize": [c_void_p],
@@ -95,6 +111,14 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "duo_event_wait": [c_void_p, c_void_p],
     "duo_event_synchronize": [c_void_p],
     "duo_event_query": [c_void_p, POINTER(c_int)],
+    "duo_graph_begin": [c_void_p],
+    "duo_graph_end": [c_void_p, POINTER(c_void_p)],
+    "duo_graph_build": [c_void_p, c_void_p],
+    "duo_graph_launch": [c_void_p, c_void_p],
+    "duo_graph_update": [c_void_p, c_int64, POINTER(Work)],
+    "duo_graph_node_at": [c_void_p, c_int64, POINTER(c_int64)],
+    "duo_graph_print": [c_void_p, c_void_p, c_size_t, POINTER(c_size_t)],
+    "duo_graph_destroy": [c_void_p],
     "duo_device_count": [POINTER(c_int)],
     "duo_device_describe": [c_int, POINTER(DeviceInfo)],
     "duo_sgemm": [c_void_p, c_int, c_int, c_int, c_int64, c_int64, c_int64, c_float, c_void_p,
@@ -109,6 +133,9 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "duo_sasum": _REDUCTION,
     "duo_ssum": _REDUCTION,
     "duo_sdot": [c_void_p, c_int64, c_void_p, c_int64, c_void_p, c_int64, c_void_p],
+    "duo_malloc": [c_void_p, c_size_t, POINTER(c_void_p)],
+    "duo_free": [c_void_p, c_void_p],
+    "duo_copy": [c_void_p, c_void_p, c_void_p, c_size_t],
     "duo_malloc_host": [c_void_p, c_size_t, POINTER(c_void_p)],
     "duo_free_host": [c_void_p, c_void_p],
     "duo_adopt": [c_void_p, c_void_p, c_size_t],
@@ -143,8 +170,10 @@ def _declare(opened: ctypes.CDLL) -> None:
     opened.duo_version.restype = c_int
     opened.duo_status_string.argtypes = [c_int]
     opened.duo_status_string.restype = c_char_p
-    opened.duo_error_detail.argtypes = [c_void_p]
-    opened.duo_error_detail.restype = c_char_p
+    for name in ("duo_error_detail", "duo_graph_detail"):
+        function = getattr(opened, name)
+        function.argtypes = [c_void_p]
+        function.restype = c_char_p
 
 
 library, library_path = _open()

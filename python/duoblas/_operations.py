@@ -126,7 +126,9 @@ def _stack(array: Any, name: str, stream: Optional[int], count: Optional[int],
         raise ValueError(f"{name} has strides that BLAS does not know: elements of rows, or of "
                          "columns, have to be neighbours")
     if one is None:
-        return _stack(_copied(o, name).holder, name, stream, count)
+        o = _copied(o, name)
+        one = stored(o)
+        assert one is not None
     if len(o.shape) == 2:
         return Stack(o, one, 0), count
     if count is not None and o.shape[0] != count:
@@ -162,11 +164,15 @@ def sgemm_batched(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float
     b     (count, k, n) float32, or (k, n); at least one of a and b has three dimensions
     c     (count, m, n) float32; as of sgemm. None: a new array, in C order. out: another name
 
+    Each may also be a list of matrices of one shape, which are used where they are.
+
     One call of the library for all products: on a device one launch, from host memory some. For
     transposed factors give `a.transpose(0, 2, 1)`. Strides, devices and errors are as of sgemm.
     """
     alpha, beta = real(alpha, "alpha"), real(beta, "beta")
     c = _target(c, out, beta)
+    if any(isinstance(x, (list, tuple)) for x in (a, b, c)):
+        return _multiply_listed(a, b, c, alpha, beta, ctx)
     ctx = context_for(ctx, [device_of(x) for x in (a, b, c)])
     sa, count = _stack(a, "a", ctx._stream, None)
     sb, count = _stack(b, "b", ctx._stream, count)
@@ -210,6 +216,44 @@ def _product(a: Any, b: Any, c: Any, stream: Optional[int], number: int) -> _Pro
     return _Product((turned[1], turned[0], n, m, k, sb.ld, sa.ld, sc.ld), (ob, oa, oc))
 
 
+def _multiply_listed(a: Any, b: Any, c: Any, alpha: float, beta: float,
+                     ctx: Optional[Context]) -> Any:
+    """sgemm_batched, where some are lists of matrices."""
+    given = {"a": a, "b": b} if c is None else {"a": a, "b": b, "c": c}
+    counts = {name: len(x) for name, x in given.items()
+              if isinstance(x, (list, tuple)) or len(getattr(x, "shape", ())) == 3}
+    count = next(iter(counts.values()))
+    for name, n in counts.items():
+        if n != count:
+            raise ValueError(f"{name} has {n} matrices; it should have {count}")
+    if count == 0 and c is None:
+        raise ValueError("there are no matrices that tell the shape of c")
+    of_a, of_b = (x if name in counts else [x] * count for name, x in (("a", a), ("b", b)))
+    ctx = context_for(ctx, [device_of(x) for s in (of_a, of_b, c) if s is not None for x in s])
+    result = c
+    if c is None:
+        shape = [operand(x, name, stream=ctx._stream).shape
+                 for name, x in (("a", of_a[0]), ("b", of_b[0]))]
+        result = empty_like(of_a[0], (count, shape[0][0], shape[1][-1]))
+    elif "c" not in counts:
+        raise ValueError("c has 2 dimensions, not 3")
+    products = [_product(of_a[i], of_b[i], result[i], ctx._stream, i) for i in range(count)]
+    if len({p.shape for p in products}) == 1:
+        _multiply_alike(ctx, alpha, beta, products)
+    elif products:
+        _multiply_groups(ctx, alpha, beta, products)
+    return result
+
+
+def _multiply_alike(ctx: Context, alpha: float, beta: float, products: Sequence[_Product]) -> None:
+    """Products of one shape."""
+    turn_a, turn_b, m, n, k, lda, ldb, ldc = products[0].shape
+    in_a, in_b, in_c = _address_lists(products)
+    ctx._run(library.duo_sgemm_batched, [o for p in products for o in p.operands], LAYOUT["row"],
+             turn_a, turn_b, m, n, k, alpha, in_a.ctypes.data, lda, in_b.ctypes.data, ldb, beta,
+             in_c.ctypes.data, ldc, len(products))
+
+
 def sgemm_grouped(a: Sequence[Any], b: Sequence[Any], c: Optional[Sequence[Any]] = None,
                   alpha: float = 1.0, beta: float = 0.0, *, out: Optional[Sequence[Any]] = None,
                   ctx: Optional[Context] = None) -> Any:
@@ -232,20 +276,30 @@ def sgemm_grouped(a: Sequence[Any], b: Sequence[Any], c: Optional[Sequence[Any]]
         result = [empty_like(x, (*operand(x, "a", stream=ctx._stream).shape[:1],
                                  *operand(y, "b", stream=ctx._stream).shape[-1:]))
                   for x, y in zip(a, b)]
-    products = [_product(*xyz, ctx._stream, i) for i, xyz in enumerate(zip(a, b, result))]
+    _multiply_groups(ctx, alpha, beta, [_product(*xyz, ctx._stream, i)
+                                        for i, xyz in enumerate(zip(a, b, result))])
+    return result
+
+
+def _address_lists(products: Sequence[_Product]) -> list[np.ndarray]:
+    """Where the three operands of each are."""
+    return [np.array([p.operands[i].address or 0 for p in products], np.uintp) for i in range(3)]
+
+
+def _multiply_groups(ctx: Context, alpha: float, beta: float, products: Sequence[_Product]) -> None:
+    """Products of any shapes."""
     first = [i for i, p in enumerate(products) if i == 0 or p.shape != products[i - 1].shape]
     sizes = np.diff([*first, len(products)])
     turns = np.array([products[i].shape[:2] for i in first], np.int32).reshape(-1, 2).T.copy()
     numbers = np.array([products[i].shape[2:] for i in first], np.int64).reshape(-1, 6).T.copy()
     count = sizes.astype(np.int64)
     factors = [np.full(len(first), x, np.float32) for x in (alpha, beta)]
-    lists = [np.array([p.operands[i].address or 0 for p in products], np.uintp) for i in range(3)]
+    lists = _address_lists(products)
     m, n, k, lda, ldb, ldc = (x.ctypes.data for x in numbers)
     ctx._run(library.duo_sgemm_grouped, [o for p in products for o in p.operands], LAYOUT["row"],
              len(first), turns[0].ctypes.data, turns[1].ctypes.data, m, n, k,
              factors[0].ctypes.data, lists[0].ctypes.data, lda, lists[1].ctypes.data, ldb,
              factors[1].ctypes.data, lists[2].ctypes.data, ldc, count.ctypes.data)
-    return result
 
 
 # ---- Vectors ----
@@ -272,6 +326,8 @@ def reduce_to(ctx: Context, function: Any, vectors: Sequence[Operand], result: O
 
 def answer(ctx: Context, result: Operand, target: Any, out: Any) -> Any:
     """What a reduction into `target` returns; result: its operand."""
+    if ctx._taker is not None:
+        return target
     if ctx._asynchronous and result.device is None:
         ctx._awaited.append(result)
         return target

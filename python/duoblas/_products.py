@@ -110,7 +110,7 @@ def _planned(name: str, a: Operand, b: Operand) -> Optional[_Plan]:
 def _product(name: str, a: Any, b: Any, out: Any, ctx: Optional[Context]) -> Any:
     def left(why: str) -> Any:
         given = {} if out is None else {"out": out}
-        return elsewhere(name, why, a, lambda of: getattr(of, name)(a, b, **given))
+        return elsewhere(name, why, a, lambda of: getattr(of, name)(a, b, **given), ctx)
 
     why = why_not(a, b) if out is None else why_not(a, b, out)
     if why is not None:
@@ -137,7 +137,7 @@ def _product(name: str, a: Any, b: Any, out: Any, ctx: Optional[Context]) -> Any
     c = view(result, plan.axes)
     if out is not None and (stored(c) is None or not is_apart(c) or overlap(oa, c)
                             or overlap(ob, c)):
-        if not is_numpys:
+        if not is_numpys or ctx._taker is not None:
             return left("out")
         out[...] = _product(name, a, b, None, ctx)
         return out
@@ -207,7 +207,7 @@ def vdot(a: Any, b: Any, /, *, ctx: Optional[Context] = None) -> Any:
     as of matmul.   Since 1.0
     """
     def left(why: str) -> Any:
-        return elsewhere("vdot", why, a, lambda of: of.vdot(a, b))
+        return elsewhere("vdot", why, a, lambda of: of.vdot(a, b), ctx)
 
     done = quick.sdot(ctx, a, b)
     if done is not None:

@@ -70,6 +70,24 @@ class Ranges(Locked):
                 self._known.remove(held)
             check(status, handle)
 
+    def note(self, low: int, bytes: int) -> Range:
+        """The library knows these bytes by itself until forget()."""
+        held = Range(low, low + bytes)
+        held.needed = held.lasting = 1
+        with self._lock:
+            self._known.append(held)
+        return held
+
+    def forget(self, held: Range) -> None:
+        """The end of note()."""
+        with self._lock:
+            self._known.remove(held)
+
+    def knows(self, low: int, bytes: int) -> bool:
+        """Does the library know them?"""
+        with self._lock:
+            return self._find(low, low + bytes) is not None
+
     def _find(self, low: int, high: int) -> Optional[Range]:
         for held in self._known:
             if held.low <= low and high <= held.high:

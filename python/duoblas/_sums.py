@@ -70,7 +70,7 @@ def _sum(name: str, function: Any, x: Any, axis: Any, dtype: Any, out: Any, keep
         given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims or None}
         given = {key: value for key, value in given.items() if value is not None}
         return elsewhere(name, why, x, lambda of: of.sum(
-            of.abs(x) if name == "abs_sum" else x, **given))
+            of.abs(x) if name == "abs_sum" else x, **given), ctx)
 
     why = why_not(x) if out is None else why_not(x, out)
     if why is None and dtype is not None and not _is_float32(dtype):

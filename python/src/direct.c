@@ -38,8 +38,8 @@ static PyObject *thread, *blocks_around, *context_class, *raise_status;
 
 /* Names of attributes: of the thread-local object (_scope.py), of a context (_context.py), and of
  * its lock. */
-static PyObject *in_own, *in_last, *in_last_call, *in_blocks, *in_asynchronous, *in_handle,
-    *in_lock, *in_acquire, *in_release;
+static PyObject *in_own, *in_last, *in_last_call, *in_blocks, *in_long_way, *in_handle, *in_lock,
+    *in_acquire, *in_release;
 
 static PyObject *use(PyObject *module, PyObject *arguments)
 {
@@ -116,7 +116,7 @@ static duo_context *take(PyObject *given, PyObject **context)
     PyObject *handle = NULL, *lock = NULL, *locked = NULL;
     void *address = NULL;
     if (found != NULL && (PyObject *)Py_TYPE(found) == context_class && is_noted(found) &&
-        !is_set(found, in_asynchronous))
+        !is_set(found, in_long_way))
         lock = PyObject_GetAttr(found, in_lock);
     if (lock != NULL) locked = PyObject_CallMethodObjArgs(lock, in_acquire, NULL);
     if (locked != NULL) handle = PyObject_GetAttr(found, in_handle);
@@ -377,15 +377,9 @@ PyMODINIT_FUNC PyInit__direct(void)
     const struct {
         PyObject **to;
         const char *name;
-    } names[] = {{&in_own, "own"},
-                 {&in_last, "last"},
-                 {&in_last_call, "_last"},
-                 {&in_blocks, "_blocks"},
-                 {&in_asynchronous, "_asynchronous"},
-                 {&in_handle, "_handle"},
-                 {&in_lock, "_own"},
-                 {&in_acquire, "acquire"},
-                 {&in_release, "release"}};
+    } names[] = {{&in_own, "own"},        {&in_last, "last"},          {&in_last_call, "_last"},
+                 {&in_blocks, "_blocks"}, {&in_long_way, "_long_way"}, {&in_handle, "_handle"},
+                 {&in_lock, "_own"},      {&in_acquire, "acquire"},    {&in_release, "release"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if ((*names[i].to = PyUnicode_InternFromString(names[i].name)) == NULL) return NULL;
     PyObject *const module = PyModule_Create(&definition);

@@ -3,6 +3,7 @@
 import gc
 import threading
 import weakref
+from html.parser import HTMLParser
 
 import duoblas
 import numpy as np
@@ -75,6 +76,58 @@ def test_explain():
     assert parts == pytest.approx(told["predicted_seconds"])
     assert told["reason"] and told["seconds"] is None
     assert told["count"] == 1 and ran[0]["route"] in ("cpu", "streamed")
+
+
+class Table(HTMLParser):
+    """The texts of a table's rows, and its tags."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.rows, self.tags, self.open = [], set(), []
+        self.feed(html)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([dict(attributes).get("style", "")])
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1] in ("td", "th"):
+            self.rows[-1].append(data)
+
+
+def test_explain_in_notebooks():
+    with duoblas.Context(path="cpu"):
+        a = np.ones((300, 200), np.float32)
+        duoblas.sgemm(a, a.T)
+        told = duoblas.explain()
+    html = told._repr_html_()
+    assert "300 x 300 x 200" in html and told["reason"] in html
+    head, *rows = Table(html).rows
+    assert [row[1] for row in rows] == [c["algorithm"] for c in told["candidates"]]
+    for row, candidate in zip(rows, told["candidates"]):
+        assert ("bold" in row[0]) == candidate["ran"]
+        assert len(row) == (len(head) if candidate["accepts"] else 4)
+        if candidate["accepts"]:
+            assert float(row[4]) == pytest.approx(candidate["predicted_seconds"] * 1e6, abs=0.06)
+
+
+def test_all_text_is_escaped():
+    with duoblas.Context(path="cpu"):
+        duoblas.sgemm_batched(np.ones((7, 20, 20), np.float32), np.ones((20, 20), np.float32))
+        told = duoblas.explain()
+    bad = "<script>&'\""
+    told["operation"] = told["reason"] = told["note"] = bad
+    for candidate in told["candidates"]:
+        candidate["algorithm"] = candidate["side"] = candidate["route"] = bad
+    found = Table(told._repr_html_())
+    assert found.tags == {"p", "table", "tr", "th", "td"}
+    assert all(row[1] == bad for row in found.rows[1:])
 
 
 def test_explain_batch():

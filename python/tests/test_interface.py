@@ -12,7 +12,7 @@ from pathlib import Path
 import duoblas
 import pytest
 
-from duoblas import _library
+from duoblas import _graph, _library
 
 
 def test_status(header):
@@ -67,7 +67,8 @@ def test_names():
 
 
 STRUCTURES = {"duo_decision": _library.Decision, "duo_candidate": _library.Candidate,
-              "duo_parts": _library.Parts, "duo_device_info": _library.DeviceInfo}
+              "duo_parts": _library.Parts, "duo_device_info": _library.DeviceInfo,
+              "duo_work": _library.Work}
 CONSTANTS = {
     "DUO_ROW_MAJOR": _library.LAYOUT["row"], "DUO_COL_MAJOR": _library.LAYOUT["column"],
     "DUO_NO_TRANS": _library.TRANSPOSE[False], "DUO_TRANS": _library.TRANSPOSE[True],
@@ -82,6 +83,7 @@ CONSTANTS = {
     "DUO_REMEMBER_NONE": _library.REMEMBER["none"],
     "DUO_REMEMBER_BYTES": _library.REMEMBER["bytes"],
     "DUO_REMEMBER_PAGES": _library.REMEMBER["pages"],
+    **{f"DUO_WORK_{name[4:].upper()}": kind for name, (kind, _) in _graph._KINDS.items()},
     "DUO_SIDE_CPU": _library.SIDES.index("cpu"), "DUO_SIDE_GPU": _library.SIDES.index("gpu"),
     "DUO_AT_UNUSED": _library.RESIDENCES.index("unused"),
     "DUO_AT_PAGEABLE": _library.RESIDENCES.index("pageable"),
@@ -105,3 +107,13 @@ def test_layout_and_constants(header, tmp_path):
     file = tmp_path / "layout.c"
     file.write_text("#include <duoblas.h>\n" + checks)
     subprocess.run(["cc", "-fsyntax-only", f"-I{header.parent}", str(file)], check=True)
+
+
+def test_import_is_short():
+    """What few functions need is imported when they are called."""
+    late = {"html", "logging", "matplotlib", "pty", "subprocess", "tempfile", "tqdm"}
+    program = "import numpy, sys; before = set(sys.modules); import duoblas; " \
+              "print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          check=True)
+    assert not late & set(done.stdout.split())
