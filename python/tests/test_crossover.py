@@ -143,5 +143,5 @@ def test_the_program(tmp_path, monkeypatch):
     facts = duoblas.crossover(operations=["ssum"], max_seconds=1, progress=False)
     assert facts["tool"] and facts["verdict"] and str(facts)
     assert {case["operation"] for case in facts["cases"]} == {"ssum"}
-    assert not list(tmp_path.iterdir())
+    assert {path.name for path in tmp_path.iterdir()} <= {".nv"}  # the driver's cache
     assert facts.figure() is None or len(facts.figure().axes) == 1

@@ -30,6 +30,8 @@ def test_sdist(header, tmp_path):
                            "-DSKBUILD=2", "-DSKBUILD_METADATA_DIR=facts", "-DDUOBLAS_CUDA=OFF",
                            "-DDUOBLAS_TOOL=OFF", "-DBUILD_TESTING=OFF"], capture_output=True,
                           text=True)
+    if "required packages were not found" in done.stderr:
+        pytest.skip("the library cannot be built here")
     assert done.returncode == 0, done.stderr
     described = subprocess.run(["cmake", "--build", tmp_path / "build", "--target", "help"],
                                capture_output=True, text=True, check=True)
