@@ -142,6 +142,43 @@ static void in_a_child(void)
     drop_in.uninstall();
 }
 
+/* While a thread installs it and undoes that, children are made, and do the same. */
+static void *install_again(void *user)
+{
+    atomic_bool *const stop = user;
+    while (!atomic_load(stop)) {
+        (void)drop_in.install(1);
+        drop_in.uninstall();
+    }
+    return NULL;
+}
+
+static void forks_meanwhile(void)
+{
+    enum { FORKS = 100 };
+    atomic_bool stop = false;
+    pthread_t thread;
+    int bad = 0;
+    test_case("blas_install/forks meanwhile");
+    plug_function *const plug = plug_of(TEST_PLUG);
+    pthread_create(&thread, NULL, install_again, &stop);
+    for (int i = 0; i < FORKS; i++) {
+        int status = 1;
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20); /* if it waits for ever */
+            const bool good = drop_in.install(1) > 0 && plug(2.0, 3.0) == 6.0;
+            drop_in.uninstall();
+            _exit(good && plug(2.0, 3.0) == 0.0 ? 0 : 1);
+        }
+        (void)waitpid(child, &status, 0);
+        bad += status != 0;
+    }
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+    CHECK(bad == 0, "%d of %d children", bad, FORKS);
+}
+
 /* Calls of other threads meanwhile go to one of the two. */
 typedef struct caller {
     plug_function *plug;
@@ -183,8 +220,13 @@ static void under_way(void)
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {
-        {"both_kinds", both_kinds}, {"not_counted", not_counted}, {"told", told},
-        {"in_a_child", in_a_child}, {"under_way", under_way},     {NULL, NULL},
+        {"both_kinds", both_kinds},
+        {"not_counted", not_counted},
+        {"told", told},
+        {"in_a_child", in_a_child},
+        {"forks_meanwhile", forks_meanwhile},
+        {"under_way", under_way},
+        {NULL, NULL},
     };
     setenv("DUOBLAS_PATH", "cpu", 1);
     open_drop_in();

@@ -108,6 +108,22 @@ def test_modules_that_are_imported_later_are_served():
         """, DUOBLAS_PATH="cpu") == "True True\nTrue\n"
 
 
+def test_libraries_of_modules_are_looked_at_before_the_modules_begin():
+    assert run("""
+        import duoblas, importlib, sys, sysconfig
+        from pathlib import Path
+        from duoblas import _install
+        duoblas.install()
+        looked = []
+        _install._drop_in.lead_there = lambda: looked.append(name in sys.modules)
+        folder = Path(sysconfig.get_config_var("DESTSHARED"))
+        names = sorted(path.name.partition(".")[0] for path in folder.glob("*.so"))
+        name = next(name for name in names if name not in sys.modules)
+        importlib.import_module(name)
+        print(set(looked), name in sys.modules)
+        """) == "{False} True\n"
+
+
 def test_a_module_that_cannot_be_loaded_fails_as_ever(tmp_path, monkeypatch):
     (tmp_path / "no_module_at_all.so").write_bytes(b"nothing")
     monkeypatch.syspath_prepend(str(tmp_path))

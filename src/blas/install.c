@@ -184,11 +184,18 @@ static bool was_seen(const duo_blas_objects *now, int i)
            strcmp(now->object[i].path, seen.object[i].path) == 0;
 }
 
+/* A fork waits until what is being changed is whole. */
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+static void watch_forks(void) { (void)pthread_atfork(before_fork, after_fork, after_fork); }
+
 int duo_blas_install(int count)
 {
+    static pthread_once_t watched = PTHREAD_ONCE_INIT;
     duo_blas_self self;
     bool good = true;
     if (!duo_blas_open_self(&self)) return -1;
+    pthread_once(&watched, watch_forks);
     pthread_mutex_lock(&lock);
     duo_blas_objects now = duo_blas_loaded(&self);
     const int changes_before = change_count, objects_before = object_count;
