@@ -13,8 +13,8 @@ import pytest
 import duoblas
 from duoblas import _install
 
-if not os.path.exists(_install.drop_in_path()):
-    pytest.skip("there is no drop-in beside the library", allow_module_level=True)
+pytestmark = pytest.mark.skipif(not os.path.exists(_install.drop_in_path()),
+                                reason="there is no drop-in beside the library")
 
 NUMPY = "_multiarray_umath"
 
