@@ -109,7 +109,7 @@ def test_modules_that_are_imported_later_are_served():
 
 
 def test_libraries_of_modules_are_looked_at_before_the_modules_begin():
-    assert run("""
+    told = run("""
         import duoblas, importlib, sys, sysconfig
         from pathlib import Path
         from duoblas import _install
@@ -118,10 +118,14 @@ def test_libraries_of_modules_are_looked_at_before_the_modules_begin():
         _install._drop_in.lead_there = lambda: looked.append(name in sys.modules)
         folder = Path(sysconfig.get_config_var("DESTSHARED"))
         names = sorted(path.name.partition(".")[0] for path in folder.glob("*.so"))
-        name = next(name for name in names if name not in sys.modules)
-        importlib.import_module(name)
-        print(set(looked), name in sys.modules)
-        """) == "{False} True\n"
+        name = next((name for name in names if name not in sys.modules), None)
+        if name:
+            importlib.import_module(name)
+        print(name and set(looked), name in sys.modules)
+        """)
+    if told.startswith("None"):
+        pytest.skip("Python has its modules inside")
+    assert told == "{False} True\n"
 
 
 def test_a_module_that_cannot_be_loaded_fails_as_ever(tmp_path, monkeypatch):
