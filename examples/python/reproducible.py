@@ -11,7 +11,7 @@ a = rng.integers(-99, 99, (300, 500)).astype(np.float32) / 7
 b = rng.integers(-99, 99, (500, 200)).astype(np.float32) / 11
 
 
-def digest(threads):
+def digest(threads: int) -> str:
     with duoblas.Context(math="ieee", threads=threads):
         c = duoblas.sgemm(a, b)
         x = duoblas.ssum(c.ravel())

@@ -57,7 +57,7 @@ def run(*arguments):
                           text=True, cwd=Path(duoblas.__file__).parents[1], timeout=300)
 
 
-def test_types(program):
+def test_types(program, header):
     """Also under mypy --strict. The second file has what would be Any if types were missing."""
     pytest.importorskip("mypy")
     wanted = program.with_name("wanted.py")
@@ -71,7 +71,8 @@ reason: int = duoblas.explain()["reason"]  # type: ignore[assignment]
 held: int = duoblas.keep(a)  # type: ignore[assignment]
 duoblas.Context(path="nowhere")  # type: ignore[arg-type]
 """)
-    done = run("mypy", "--strict", "--cache-dir", program.parent, program, wanted)
+    done = run("mypy", "--strict", "--cache-dir", program.parent, program, wanted,
+               *(header.parents[1] / "examples" / "python").glob("*.py"))
     assert done.returncode == 0, done.stdout
 
 
