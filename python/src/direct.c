@@ -107,8 +107,8 @@ static bool is_noted(PyObject *context)
     return noted;
 }
 
-/* The handle of an open context; NULL: it goes the long way. The context is locked, and has to be
- * let go. */
+/* The handle of an open context; NULL: it goes the long way, or there is an exception. The context
+ * is locked, and has to be let go. */
 static duo_context *take(PyObject *given, PyObject **context)
 {
     PyObject *const found = given == Py_None ? context_around() : given;
@@ -123,13 +123,19 @@ static duo_context *take(PyObject *given, PyObject **context)
     if (handle != NULL && PyLong_CheckExact(handle)) address = PyLong_AsVoidPtr(handle);
     if (address == NULL && locked != NULL)
         Py_XDECREF(PyObject_CallMethodObjArgs(lock, in_release, NULL));
+    if (lock == NULL || locked != NULL) PyErr_Clear(); /* else Ctrl-C ended the wait for the lock */
     Py_XDECREF(handle);
     Py_XDECREF(locked);
     Py_XDECREF(lock);
-    PyErr_Clear();
     if (address == NULL) Py_XDECREF(found);
     *context = found;
     return address;
+}
+
+static PyObject *long_way(void)
+{
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
 }
 
 /* Raises the exception of a status; false: there is one. */
@@ -251,7 +257,7 @@ static PyObject *sgemm(PyObject *module, PyObject *arguments)
         Py_RETURN_NONE;
     }
     duo_context *const handle = take(given, &context);
-    if (handle == NULL) Py_RETURN_NONE;
+    if (handle == NULL) return long_way();
     if (given_c == Py_None) {
         result = PyArray_SimpleNew(2, shape, NPY_FLOAT);
         if (result == NULL) {
@@ -305,7 +311,7 @@ static PyObject *sum_by(PyObject *arguments, int which)
     if (!PyArg_UnpackTuple(arguments, "sum", 2, 2, &given, &given_x)) return NULL;
     if (!vector_of(given_x, &x) || x.step < 1) Py_RETURN_NONE;
     duo_context *const handle = take(given, &context);
-    if (handle == NULL) Py_RETURN_NONE;
+    if (handle == NULL) return long_way();
     duo_status status;
     Py_BEGIN_ALLOW_THREADS status = library.sum[which](handle, x.n, x.x, x.step, &value);
     Py_END_ALLOW_THREADS return let_go(context, status) ? number(value) : NULL;
@@ -331,7 +337,7 @@ static PyObject *sdot(PyObject *module, PyObject *arguments)
     if (!PyArg_UnpackTuple(arguments, "sdot", 3, 3, &given, &given_x, &given_y)) return NULL;
     if (!vector_of(given_x, &x) || !vector_of(given_y, &y) || x.n != y.n) Py_RETURN_NONE;
     duo_context *const handle = take(given, &context);
-    if (handle == NULL) Py_RETURN_NONE;
+    if (handle == NULL) return long_way();
     duo_status status;
     Py_BEGIN_ALLOW_THREADS status = library.sdot(handle, x.n, x.x, x.step, y.x, y.step, &value);
     Py_END_ALLOW_THREADS return let_go(context, status) ? number(value) : NULL;

@@ -1,9 +1,12 @@
 """The quick way of a call gives what the long way gives, and leaves to it what it does not know."""
 
+import os
+import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -218,6 +221,27 @@ def test_a_context_that_two_threads_share(taken):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_wait_for_a_context_can_be_interrupted():
+    ctx, x, held = duoblas.Context(), np.ones(3, np.float32), threading.Event()
+    duoblas.ssum(x, ctx=ctx)
+
+    def hold():
+        with ctx._own:
+            held.set()
+            time.sleep(1)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    alarm = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    alarm.start()
+    with pytest.raises(KeyboardInterrupt):
+        duoblas.ssum(x, ctx=ctx)
+    thread.join()
+    alarm.join()
+    assert duoblas.ssum(x, ctx=ctx) == 3
 
 
 def test_nothing_is_left_behind():
