@@ -10,19 +10,20 @@
 
 #pragma GCC visibility push(default)
 
-/* From now on the BLAS calls of all loaded objects that have a name of ours come here. count: calls
- * are counted, which takes half a microsecond each. Returns the number of objects that now lead
- * here; negative: there is not enough memory, and none leads here that did not before.
+/* Leads the BLAS calls of all loaded objects here. Calls by names that we lack stay where they are.
+ * count: calls are counted. That takes half a microsecond each. Returns the number of objects that
+ * now lead here. Negative: there is not enough memory, and nothing has changed.
  *
- * It does not reach functions that are linked into their callers, that are found by dlsym, or whose
- * addresses the program has copied; nor objects that are loaded later, until the next call. */
+ * Three kinds of calls are not reached: of functions that are linked into their callers, of
+ * functions that are found by dlsym, and by addresses that the program has copied. Objects that are
+ * loaded later need another call. */
 int duo_blas_install(int count);
 
 /* Undoes all that. Calls that are here go on. What was counted stays. */
 void duo_blas_uninstall(void);
 
-/* The path of object i that leads here, as the loader knows it; "" is the program, NULL: there are
- * not so many. It is valid until the next duo_blas_uninstall. */
+/* The path of object i of those that lead here, as the loader knows it. "": the program; NULL: i is
+ * their number or more. It is valid until the next duo_blas_uninstall. */
 const char *duo_blas_served(int i);
 
 /* The calls of an operation so far. */
@@ -35,7 +36,7 @@ typedef struct duo_blas_calls {
     double moved_bytes; /* sent to a device and back */
 } duo_blas_calls;
 
-/* Of operation i; 0: there are not so many. */
+/* The calls of operation i. Returns 0 if there is no such operation. */
 int duo_blas_counted(int i, duo_blas_calls *calls);
 
 /* Writes what a summary would say, and a 0 behind it, as much as there is room. Returns its length

@@ -1,7 +1,132 @@
-/* tally.c - the sentences of a summary (tally.h). */
+/* tally.c - the counts of a summary, and its sentences (tally.h). */
 #include "blas/tally.h"
 
 #include <math.h>
+#include <stddef.h>
+
+/* ---- Counts ---- */
+
+void duo_blas_tally_add(tally *to, const tally *t)
+{
+    for (int place = 0; place < PLACES; place++) {
+        to->calls[place] += t->calls[place];
+        to->seconds[place] += t->seconds[place];
+    }
+    for (int side = 0; side < 2; side++) {
+        to->expected_seconds[side] += t->expected_seconds[side];
+        to->without[side] += t->without[side];
+    }
+    to->bytes += t->bytes;
+    to->sent_bytes += t->sent_bytes;
+    to->same_bytes += t->same_bytes;
+    to->chosen_seconds += t->chosen_seconds;
+    to->profile_seconds += t->profile_seconds;
+    to->small += t->small;
+    to->no_gpu += t->no_gpu;
+    to->missed += t->missed;
+    to->missed_seconds += t->missed_seconds;
+    to->gpu_seconds += t->gpu_seconds;
+    to->checked_bytes += t->checked_bytes;
+    to->spared_seconds += t->spared_seconds;
+    to->open_seconds = fmax(to->open_seconds, t->open_seconds);
+    to->again_bytes += t->again_bytes;
+}
+
+static bool on_host(duo_residence residence)
+{
+    return residence == DUO_AT_PAGEABLE || residence == DUO_AT_PINNED || residence == DUO_AT_STALE;
+}
+
+/* Where factors were that were sent last, by their addresses: of two in one place the last one. */
+typedef struct factor {
+    const float *address;
+    double bytes;
+} factor;
+
+static factor *place_of(const float *address)
+{
+    static factor sent[1 << 8];
+    const uint64_t mixed = (uint64_t)(uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
+    return &sent[mixed >> (64 - 8)];
+}
+
+/* A product has run. The bytes of its factors that were sent from the same address before, and were
+ * not written by a product since. */
+static double sent_again(const duo_decision *d, const double bytes[3], const float *const at[3])
+{
+    const double least = 0x1p20; /* smaller factors are not remembered */
+    double again = 0.0;
+    for (int i = 0; i < 2 && d->side == DUO_SIDE_GPU; i++) {
+        factor *const f = place_of(at[i]);
+        if (at[i] == NULL || d->residence[i] != DUO_AT_PAGEABLE || bytes[i] < least) continue;
+        if (f->address == at[i] && f->bytes == bytes[i]) again += bytes[i];
+        *f = (factor){at[i], bytes[i]};
+    }
+    factor *const c = place_of(at[2]);
+    if (c->address == at[2]) *c = (factor){NULL, 0.0};
+    return again;
+}
+
+/* Adds what the profile says of both sides. */
+static void add_predictions(tally *t, const duo_decision *d)
+{
+    double best[2] = {-1.0, -1.0};
+    for (int i = 0; i < d->candidates; i++) {
+        const duo_candidate *const c = &d->candidate[i];
+        if (c->accepts && (best[c->side] < 0.0 || c->predicted_seconds < best[c->side]))
+            best[c->side] = c->predicted_seconds;
+    }
+    const bool unopened = d->gpu == 0 && d->gpu_seconds >= 0.0 && isfinite(d->gpu_seconds);
+    if (best[DUO_SIDE_GPU] < 0.0 && unopened) best[DUO_SIDE_GPU] = d->gpu_seconds;
+    for (int side = 0; side < 2; side++) {
+        t->without[side] += best[side] < 0.0;
+        t->expected_seconds[side] += best[side] < 0.0 ? 0.0 : best[side];
+    }
+    t->chosen_seconds += d->predicted_seconds;
+    t->profile_seconds += d->profile_seconds;
+}
+
+/* Adds what a GPU would have done faster, if none was open. */
+static void add_missed(tally *t, const duo_decision *d, double seconds, bool forked)
+{
+    t->no_gpu += d->gpu < 0 && !forked; /* a child uses none, even if there is one */
+    if (!(d->gpu_seconds >= 0.0)) return;
+    t->open_seconds = d->open_seconds;
+    if (isinf(d->gpu_seconds)) {
+        t->small++;
+        return;
+    }
+    if (d->gpu > 0) return; /* it was open, and the program or a trial chose the CPU */
+    t->missed++;
+    t->missed_seconds += seconds;
+    t->gpu_seconds += d->gpu_seconds;
+}
+
+static void add_transfers(tally *t, const duo_decision *d, const double bytes[3])
+{
+    for (int i = 0; i < 3; i++) {
+        if (on_host(d->residence[i])) t->sent_bytes += bytes[i];
+        if (d->residence[i] == DUO_AT_REMEMBERED) t->same_bytes += bytes[i];
+    }
+    t->checked_bytes += d->checked_bytes;
+    t->spared_seconds += d->spared_seconds;
+}
+
+void duo_blas_tally_call(tally *t, const duo_decision *d, double seconds, const double bytes[3],
+                         const float *const at[3], bool forked)
+{
+    const int place = d->algorithm == NULL ? NOWHERE : (int)d->side;
+    t->calls[place]++;
+    t->seconds[place] += seconds;
+    for (int i = 0; i < 3; i++) t->bytes += bytes[i];
+    if (d->algorithm == NULL) return;
+    add_predictions(t, d);
+    add_missed(t, d, seconds, forked);
+    if (d->side == DUO_SIDE_GPU) add_transfers(t, d, bytes);
+    if (at != NULL) t->again_bytes += sent_again(d, bytes, at);
+}
+
+/* ---- Sentences ---- */
 
 /* What a gain is: less than this part of the time. What often is: more than this part of all bytes
  * that were sent. */

@@ -30,6 +30,14 @@ typedef struct tally {
     double again_bytes;         /* sent from the same address as before, and not remembered */
 } tally;
 
+void duo_blas_tally_add(tally *to, const tally *t);
+
+/* Counts a call. bytes: its operands'. at: their addresses, of a product whose factors are not
+ * remembered; else NULL. forked: was the process a copy of another one at its start? Called by one
+ * thread at a time. */
+void duo_blas_tally_call(tally *t, const duo_decision *d, double seconds, const double bytes[3],
+                         const float *const at[3], bool forked);
+
 /* Write the lines about all calls below the table. There was a call. */
 void duo_blas_tell_sides(FILE *to, const tally *all);       /* if one side had done all */
 void duo_blas_tell_missing_gpu(FILE *to, const tally *all); /* if no GPU was used */
