@@ -34,7 +34,7 @@ static __device__ __forceinline__ void copy_async(uint32_t to, const void *from)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 #endif
 }
-/* The same, of which so many floats are read; zeros for the others. */
+/* The same. The first `floats` are read; the others become zero. */
 template <bool Cached = false>
 static __device__ __forceinline__ void copy_async_part(uint32_t to, const void *from, int floats)
 {
