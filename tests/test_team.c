@@ -242,20 +242,39 @@ static const int64_t kLongMs = 60000;
 typedef struct lateness {
     pid_t caller;
     int callers_processor;
-    atomic_int by_helpers, elsewhere, confined;
-    int processors; /* that helpers may have */
+    atomic_int by_helpers, elsewhere;
+    atomic_int confined; /* helpers that had not all processors in their last pieces */
+    int processors;      /* that helpers may have */
 } lateness;
 
-/* Does this thread get to the caller's processor (or, with there = false, to another one) within
- * `ms`? */
-static bool gets_to(const lateness *l, bool there, int64_t ms)
+static int64_t ms_since(const struct timespec *begun)
 {
-    struct timespec now, begun;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (now.tv_sec - begun->tv_sec) * 1000 + (now.tv_nsec - begun->tv_nsec) / 1000000;
+}
+
+/* Is this thread on another processor than its caller's, at once or soon? */
+static bool is_elsewhere(const lateness *l)
+{
+    struct timespec begun;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    while (sched_getcpu() == l->callers_processor)
+        if (ms_since(&begun) > 20) return false;
+    return true;
+}
+
+/* Is this thread bound to its caller's processor, at once or after a while? */
+static bool is_fetched(const lateness *l)
+{
+    struct timespec begun;
+    cpu_set_t mask;
     clock_gettime(CLOCK_MONOTONIC, &begun);
     do {
-        if ((sched_getcpu() == l->callers_processor) == there) return true;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000 < ms);
+        if (pthread_getaffinity_np(pthread_self(), sizeof mask, &mask) == 0 &&
+            CPU_COUNT(&mask) == 1 && CPU_ISSET(l->callers_processor, &mask))
+            return true;
+    } while (ms_since(&begun) < kLongMs);
     return false;
 }
 
@@ -265,32 +284,36 @@ static void be_late(void *job, int64_t piece)
     lateness *const l = job;
     if (gettid() == l->caller) {
         usleep(300);
-    } else if (gets_to(l, false, 20)) {
+    } else if (is_elsewhere(l)) {
         atomic_fetch_add(&l->by_helpers, 1);
-        if (!gets_to(l, true, kLongMs)) atomic_fetch_add(&l->elsewhere, 1);
+        if (!is_fetched(l)) atomic_fetch_add(&l->elsewhere, 1);
     }
 }
 
 static void look_at_processors(void *job, int64_t piece)
 {
+    static _Thread_local bool confined; /* in the thread's last piece */
     (void)piece;
     lateness *const l = job;
     cpu_set_t mask;
     usleep(100);
     if (gettid() == l->caller) return;
     atomic_fetch_add(&l->by_helpers, 1);
-    if (pthread_getaffinity_np(pthread_self(), sizeof mask, &mask) == 0 &&
-        CPU_COUNT(&mask) != l->processors)
-        atomic_fetch_add(&l->confined, 1);
+    if (pthread_getaffinity_np(pthread_self(), sizeof mask, &mask) != 0) return;
+    const bool now = CPU_COUNT(&mask) != l->processors;
+    if (now != confined) atomic_fetch_add(&l->confined, now ? 1 : -1);
+    confined = now;
 }
 
 /* A helper that another program keeps from its processor is moved to the caller's, ends its piece
- * there, and may use all processors again afterwards. */
+ * there, and may use all processors again afterwards. On a busy machine the last calls may move it
+ * again; so this waits for a piece in which it has them. */
 static void late_helpers(void)
 {
     test_case("team/late helpers");
     duo_team_warm_up(4);
     cpu_set_t all, one;
+    struct timespec begun;
     lateness l = {.caller = gettid(), .callers_processor = sched_getcpu()};
     if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2) {
         test_skip("one processor is all that there is");
@@ -305,8 +328,10 @@ static void late_helpers(void)
     CHECK(l.elsewhere == 0, "%d of %d were not fetched", l.elsewhere, l.by_helpers);
     CHECK(pthread_setaffinity_np(pthread_self(), sizeof all, &all) == 0, "bound for good");
     atomic_store(&l.by_helpers, 0);
-    while (l.by_helpers < 100) duo_team_run(look_at_processors, &l, 64, 4);
-    CHECK(l.confined == 0, "%d pieces by helpers that have not all processors", l.confined);
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    while (l.by_helpers < 100 || (l.confined > 0 && ms_since(&begun) < kLongMs))
+        duo_team_run(look_at_processors, &l, 64, 4);
+    CHECK(l.confined == 0, "%d helpers have not all processors", l.confined);
 }
 
 /* A thread leaves the processors of others for any that is left, and is bound to none then. */
