@@ -38,7 +38,8 @@ module duoblas
         DUO_ERR_CONTEXT = -5, DUO_ERR_FOREIGN = -6, DUO_ERR_MEMORY = -7, DUO_ERR_DEVICE = -8, &
         DUO_ERR_LOST = -9, DUO_ERR_UNSUPPORTED = -10, DUO_ERR_RANGE = -11, DUO_ERR_EVENT = -12, &
         DUO_ERR_GRAPH = -13, DUO_ERR_NODE = -14, DUO_ERR_CYCLE = -15, DUO_ERR_BUILT = -16, &
-        DUO_ERR_HIDDEN = -17, DUO_ERR_SHAPE = -18, DUO_ERR_CAPTURE = -19
+        DUO_ERR_HIDDEN = -17, DUO_ERR_SHAPE = -18, DUO_ERR_CAPTURE = -19, &
+        DUO_ERR_WRONG = -20
     integer(c_int), parameter, public :: DUO_ROW_MAJOR = 101, DUO_COL_MAJOR = 102
     integer(c_int), parameter, public :: &
         DUO_NO_TRANS = 111, DUO_TRANS = 112, DUO_CONJ_TRANS = 113
@@ -123,8 +124,8 @@ module duoblas
 
     public :: duo_create, duo_destroy, duo_set_path, duo_set_math, duo_set_threads, &
         duo_get_threads, duo_set_adapt, duo_set_async, duo_set_device, duo_set_devices, &
-        duo_set_stream, duo_set_priority, duo_set_open, duo_set_remember, duo_warm_up, &
-        duo_synchronize, duo_trim
+        duo_set_stream, duo_set_priority, duo_set_open, duo_set_remember, duo_set_verify, &
+        duo_get_verified, duo_warm_up, duo_synchronize, duo_trim
     public :: duo_event_create, duo_event_destroy, duo_event_record, duo_event_wait, &
         duo_event_synchronize, duo_event_query
     public :: duo_device_count, duo_sgemm, duo_sgemm_batched, duo_sasum, duo_ssum, duo_sdot
@@ -135,7 +136,8 @@ module duoblas
     public :: c_duo_create, c_duo_destroy, c_duo_set_path, c_duo_set_math, c_duo_set_threads, &
         c_duo_get_threads, c_duo_set_adapt, c_duo_set_async, c_duo_set_device, &
         c_duo_set_devices, c_duo_set_stream, c_duo_set_priority, c_duo_set_open, &
-        c_duo_set_remember, c_duo_warm_up, c_duo_synchronize, c_duo_trim
+        c_duo_set_remember, c_duo_set_verify, c_duo_get_verified, c_duo_warm_up, &
+        c_duo_synchronize, c_duo_trim
     public :: c_duo_event_create, c_duo_event_destroy, c_duo_event_record, c_duo_event_wait, &
         c_duo_event_synchronize, c_duo_event_query
     public :: c_duo_device_count, c_duo_sgemm, c_duo_sgemm_batched, c_duo_sgemm_grouped, &
@@ -245,6 +247,19 @@ module duoblas
             import
             type(c_ptr), value :: ctx
             integer(c_int), value :: on
+            integer(c_int) :: status
+        end function
+        function c_duo_set_verify(ctx, rate, seed) bind(c, name="duo_set_verify") result(status)
+            import
+            type(c_ptr), value :: ctx
+            real(c_double), value :: rate
+            integer(c_int64_t), value :: seed
+            integer(c_int) :: status
+        end function
+        function c_duo_get_verified(checked, wrong) bind(c, name="duo_get_verified") &
+            result(status)
+            import
+            integer(c_int64_t), intent(out) :: checked, wrong
             integer(c_int) :: status
         end function
         function c_duo_set_open(ctx, open) bind(c, name="duo_set_open") result(status)
@@ -606,6 +621,23 @@ contains
         integer(c_int), intent(out), optional :: status
         call settle("duo_set_adapt", &
             c_duo_set_adapt(ctx%handle, merge(1_c_int, 0_c_int, on)), status)
+    end subroutine
+
+    subroutine duo_set_verify(ctx, rate, seed, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_double), intent(in) :: rate
+        integer(c_int64_t), intent(in), optional :: seed
+        integer(c_int), intent(out), optional :: status
+        integer(c_int64_t) :: given
+        given = 0
+        if (present(seed)) given = seed
+        call settle("duo_set_verify", c_duo_set_verify(ctx%handle, rate, given), status)
+    end subroutine
+
+    subroutine duo_get_verified(checked, wrong, status)
+        integer(c_int64_t), intent(out) :: checked, wrong
+        integer(c_int), intent(out), optional :: status
+        call settle("duo_get_verified", c_duo_get_verified(checked, wrong), status)
     end subroutine
 
     subroutine duo_set_open(ctx, open, status)

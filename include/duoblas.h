@@ -82,6 +82,8 @@
  *                                             array: see Residency
  *   DUOBLAS_ADAPT          0 | 1              1: new contexts learn from their calls: see
  *                                             duo_set_adapt
+ *   DUOBLAS_VERIFY         RATE               new contexts check this part of their results, from 0
+ *                                             to 1: see duo_set_verify
  *   DUOBLAS_OPEN           first | background
  *                                             whether the first calls wait until the GPU is open:
  *                                             see duo_set_open
@@ -148,7 +150,8 @@ extern "C" {
     X(DUO_ERR_BUILT, -16, "the graph is built already, or not yet")                                \
     X(DUO_ERR_HIDDEN, -17, "an operand of a graph's node would have to be copied first")           \
     X(DUO_ERR_SHAPE, -18, "a node of a built graph keeps its kind and its shape")                  \
-    X(DUO_ERR_CAPTURE, -19, "not possible while a graph is captured, or only then")
+    X(DUO_ERR_CAPTURE, -19, "not possible while a graph is captured, or only then")                \
+    X(DUO_ERR_WRONG, -20, "a check has found a wrong result")
 
 typedef enum duo_status {
 #define DUO_STATUS_ENUM(name, value, text) name = value,
@@ -330,6 +333,52 @@ DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
  * Since      1.0
  */
 DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
+
+/**
+ * duo_set_verify - check results while the program runs, to find a GPU, memory or kernel that errs
+ * silently.
+ *
+ *   rate   the part of the context's calls whose results are checked: 1 all, 0 none. 0 <= rate <= 1.
+ *          Default: DUOBLAS_VERIFY, else 0.
+ *   seed   decides which calls, together with their order in the context: any number
+ *
+ * Products   by Freivalds' check, in float64. Let r be a random vector of signs. C r is compared
+ *            with alpha op(A) (op(B) r) + beta C r, of C as it was before the call. A row may be
+ *            off by n times the documented error of its elements, roughly (docs/numerics.md,
+ *            "Checks"). An element whose error is more than that of its row is found; two wrong
+ *            ones in a row may cancel for half of the r. Rows with an Inf or a NaN in their
+ *            operands, or an overflow, are not checked.
+ * Reductions they are computed again, on the other side if the GPU is open, and must have the same
+ *            bits. In a context of duo_set_async() the call waits for a result that is checked.
+ * Where      where the matrices are. If all are on the device, the check is queued there behind the
+ *            product, and nobody waits. Else the CPU checks; matrices that are only on a device are
+ *            fetched for that. Batches are checked, too: each of their products.
+ * A miss     is counted (duo_get_verified), noted (duo_explain_last, log), and computed again by
+ *            the CPU if A, B and what C was are still there: in host memory they are. The status is
+ *            DUO_OK then. If C was on the device, duo_synchronize and duo_destroy return
+ *            DUO_ERR_WRONG, once; else the call does. After a device's second miss it counts as
+ *            lost.
+ * Not        nodes of graphs, calls in a captured stream, lists in device memory, a reduction whose
+ *            result is an element of its vectors, and calls in another floating-point mode than the
+ *            default are not checked. Nor are calls for which there is no memory left for a check.
+ * Cost       a check reads each matrix once, and takes memory: 16 bytes for each row of A and C and
+ *            each column of op(A); on the CPU a copy of C if beta is not 0.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_SIZE (rate is not from 0 to 1).
+ * Since      1.0
+ */
+DUO_API duo_status duo_set_verify(duo_context *ctx, double rate, uint64_t seed);
+
+/**
+ * duo_get_verified - how many results of this process were checked, and how many were wrong, in all
+ * contexts.
+ *
+ *   checked, wrong   [out] not NULL. A batch counts once for all products at equal distances. A
+ *                    check that is queued on a device counts at once; what it finds counts when
+ *                    somebody has waited for it.
+ *
+ * Returns    DUO_OK, DUO_ERR_NULL.   Since 1.0
+ */
+DUO_API duo_status duo_get_verified(int64_t *checked, int64_t *wrong);
 
 /* Whether a call waits until the GPU is open: see duo_set_open. */
 typedef enum duo_open { DUO_OPEN_FIRST, DUO_OPEN_BACKGROUND } duo_open;

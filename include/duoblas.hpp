@@ -160,6 +160,10 @@ class context : public detail::handle<duo_context, duo_destroy>
         return count;
     }
     void set_adapt(bool on) { check(duo_set_adapt(get(), on)); }
+    void set_verify(double rate, std::uint64_t seed = 0)
+    {
+        check(duo_set_verify(get(), rate, seed));
+    }
     void set_open(duo_open open) { check(duo_set_open(get(), open)); }
     void set_remember(duo_remember remember) { check(duo_set_remember(get(), remember)); }
     void set_async(bool on) { check(duo_set_async(get(), on)); }

@@ -468,6 +468,7 @@ void reductions_of_what_a_program_has()
     CHECK(duo::sum(ctx, std::span(x)) == sum, "sum of a span");
 #endif
     ctx.set_math(DUO_MATH_FLOAT64);
+    ctx.set_verify(1.0, 2);
     CHECK(std::fabs(static_cast<double>(duo::sum(ctx, x) - sum)) < 1e-3, "sum in float64");
 }
 

@@ -45,9 +45,9 @@ static int report_environment(void)
                          ones, EDGE, ones, EDGE, 0.0f, product, EDGE) == DUO_OK;
     ok = ok && product[0] == (float)EDGE && product[EDGE * EDGE - 1] == (float)EDGE;
     ok = ok && duo_explain_last(ctx, &third) == DUO_OK;
-    printf("tf32=%d adapt=%d remember=%d open=%d", candidate(&third, "sgemm_gpu_fp16x1") != NULL,
+    printf("tf32=%d adapt=%d remember=%d open=%d verify=%.3f", candidate(&third, "sgemm_gpu_fp16x1") != NULL,
            duo_context_of(ctx)->policy.adapt, (int)duo_context_of(ctx)->resources.remember,
-           (int)duo_context_of(ctx)->policy.open);
+           (int)duo_context_of(ctx)->policy.open, duo_context_of(ctx)->policy.verify_rate);
     ok = ok && duo_destroy(ctx) == DUO_OK && sim_violations() == 0;
     free(vector);
     return ok ? 0 : 1;
@@ -158,6 +158,13 @@ static void environment(void)
     check_environment("DUOBLAS_ADAPT=yes", "tf32=0 adapt=0", 0);
     check_environment("DUOBLAS_OPEN=background", "remember=0 open=1", 0);
     check_environment("DUOBLAS_OPEN=first", "remember=0 open=0", 0);
+    check_environment("DUOBLAS_VERIFY=1", "open=0 verify=1.000", 0);
+    check_environment("DUOBLAS_VERIFY=0.125", "open=0 verify=0.125", 0);
+    check_environment("DUOBLAS_VERIFY=1.", "open=0 verify=1.000", 0);
+    check_environment("DUOBLAS_VERIFY=1.5", "open=0 verify=0.000", 0);
+    check_environment("DUOBLAS_VERIFY=-1", "open=0 verify=0.000", 0);
+    check_environment("DUOBLAS_VERIFY=0,5", "open=0 verify=0.000", 0);
+    check_environment("DUOBLAS_VERIFY=nan", "open=0 verify=0.000", 0);
     check_environment("DUOBLAS_REMEMBER=0", "remember=0", 0);
     check_environment("DUOBLAS_REMEMBER=bytes", "remember=1", 0);
     check_environment("DUOBLAS_REMEMBER=pages", "remember=2", 0);

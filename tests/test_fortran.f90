@@ -568,6 +568,7 @@ contains
         type(duo_decision) :: decision
         real :: x(1000, 1)
         integer(c_int) :: threads
+        integer(c_int64_t) :: checked, before, wrong
         call fill(x)
         call duo_create(set)
         call duo_set_path(set, DUO_PATH_CPU)
@@ -583,6 +584,12 @@ contains
         call near(duo_ssum(set, x(:, 1)), sum(dble(x)), "sum in float64")
         call duo_explain_last(set, decision)
         call check(duo_text(decision%algorithm) == "ssum_cpu_float64", "the path and the math")
+        call duo_get_verified(before, wrong)
+        call duo_set_verify(set, 1.0_c_double)
+        call near(duo_ssum(set, x(:, 1)), sum(dble(x)), "a checked sum")
+        call duo_get_verified(checked, wrong)
+        call check(checked == before + 1 .and. wrong == 0, "duo_set_verify")
+        call duo_set_verify(set, 0.0_c_double, 1_c_int64_t)
         if (on_gpu) then
             call duo_set_device(set, 0)
             call duo_set_devices(set, [0])

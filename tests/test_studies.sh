@@ -16,10 +16,10 @@ for name in $(env | sed -n 's/^\(DUOBLAS_[A-Z_]*\)=.*/\1/p'); do unset "$name"; 
 # Each has a help of its own; that of all does not list it.
 expect 0 bench --help
 checks=$((checks + 1))
-! grep -Eq '^  (introduction|mixed|adapt|large|timeline|stall|lanes|new-memory|remembered) ' \
+! grep -Eq '^  (introduction|mixed|adapt|large|timeline|stall|lanes|new-memory|remembered|checks) ' \
     "$place/out" ||
     fail 'bench --help lists studies'
-for study in introduction mixed adapt large timeline stall lanes new-memory remembered; do
+for study in introduction mixed adapt large timeline stall lanes new-memory remembered checks; do
     expect 0 bench $study --help
     says out "^Usage: duoblas bench $study"
 done
@@ -80,6 +80,11 @@ expect 0 bench new-memory -n 64,300 --memory pinned --rounds 2
 says out '^  pinned +300 .* [0-9.]+ +[0-9.]+$'
 expect 0 bench new-memory -n 64 --rounds 1 --csv
 says out '^pageable,64,[0-9.e+-]+,[0-9.e+-]+,[0-9.e+-]+,[0-9.e+-]+,[0-9.e+-]+$'
+
+# Checks of results.
+expect 0 bench checks -n 40,64 --memory pageable --rounds 2
+says out '^  pageable +64 .* -?[0-9.]+ +-?[0-9.]+$'
+says out '^[1-9][0-9]* results were checked, 0 were wrong$'
 
 # The same A again.
 expect 0 bench remembered -s 300x20x400 --rounds 2

@@ -10,7 +10,8 @@ enum {
     STALL = 1 << 5,
     LANES = 1 << 6,
     NEW_MEMORY = 1 << 7,
-    REMEMBERED = 1 << 8
+    REMEMBERED = 1 << 8,
+    CHECKS = 1 << 9
 };
 
 static const char *refuse_mixed(const duo_bench *b)
@@ -92,14 +93,23 @@ static const duo_experiment experiments[] = {
      .run = duo_bench_remembered,
      .doc = "Times products that bring the same A again, sent each time, kept and remembered; with "
             "--random those of random shapes with A and B written anew each time."},
+    {.name = "checks",
+     .bit = CHECKS,
+     .run = duo_bench_checks,
+     .doc = "Times products by turns: without checks of their results, with a check of each, and "
+            "of one in ten (DUOBLAS_VERIFY)."},
     {.name = NULL},
 };
 
-enum { COMPUTED = INTRODUCTION | MIXED | ADAPT | LARGE | STALL | LANES | NEW_MEMORY | REMEMBERED };
+enum {
+    COMPUTED =
+        INTRODUCTION | MIXED | ADAPT | LARGE | STALL | LANES | NEW_MEMORY | REMEMBERED | CHECKS
+};
 
 static const duo_option options[] = {
     {"size", 'n', "N|2^E", MIXED, DUO_SIZES, "Length of the reductions (default 2^20)"},
-    {"size", 'n', "N|2^E", LARGE | TIMELINE | NEW_MEMORY | REMEMBERED, DUO_SIZES, "Edge of a cube"},
+    {"size", 'n', "N|2^E", LARGE | TIMELINE | NEW_MEMORY | REMEMBERED | CHECKS, DUO_SIZES,
+     "Edge of a cube"},
     {"shape", 's', "MxNxK", MIXED, DUO_SHAPE, "Shape of sgemm (default 384x384x384)"},
     {"shape", 's', "MxNxK", LARGE | REMEMBERED, DUO_SHAPE, "Shape of the product"},
     {"random", 0, "N", REMEMBERED, DUO_NUMBER(random, 1, 1 << 16), "N random shapes"},
@@ -113,9 +123,11 @@ static const duo_option options[] = {
      "This built-in profile (default: the one in use)"},
     {"memory", 0, "pageable|pinned", LARGE | TIMELINE | NEW_MEMORY, DUO_CHOICE(memory),
      "Operands in this kind of memory (default pageable); new-memory: A and B"},
+    {"memory", 0, "pageable|pinned|device", CHECKS, DUO_CHOICE(memory),
+     "Operands in this kind of memory (default device, where there is a GPU, else pageable)"},
     {"devices", 0, "N", TIMELINE, DUO_NUMBER(devices, 1, DUO_MOST_DEVICES),
      "On the first N devices (default 1)"},
-    {"rounds", 0, "N", NEW_MEMORY | REMEMBERED, DUO_NUMBER(rounds, 1, 64),
+    {"rounds", 0, "N", NEW_MEMORY | REMEMBERED | CHECKS, DUO_NUMBER(rounds, 1, 64),
      "Calls of each (default 15; with --random 24)"},
     {"rounds", 0, "N", LARGE, DUO_NUMBER(rounds, 1, 64), "Calls (default 2)"},
     {"rounds", 0, "N", STALL, DUO_NUMBER(rounds, 1, 3), "Processes of each kind (default 3)"},
@@ -126,8 +138,8 @@ static const duo_option options[] = {
     {"seed", 0, "N", COMPUTED | TIMELINE, DUO_SEED, "Seed of the random data (default 1)"},
     {"quick", 'q', NULL, INTRODUCTION | MIXED | ADAPT | STALL | LANES, DUO_FLAG(quick),
      "Fewer and shorter rounds, smaller products"},
-    {"csv", 0, NULL, MIXED | ADAPT | LARGE | STALL | NEW_MEMORY | REMEMBERED, DUO_FLAG(csv),
-     "Comma-separated values instead of a table"},
+    {"csv", 0, NULL, MIXED | ADAPT | LARGE | STALL | NEW_MEMORY | REMEMBERED | CHECKS,
+     DUO_FLAG(csv), "Comma-separated values instead of a table"},
     {.name = NULL},
 };
 

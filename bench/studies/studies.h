@@ -21,6 +21,8 @@ int duo_bench_timeline(duo_bench *bench);
 int duo_bench_stall(duo_bench *bench);
 /* Products into new memory. */
 int duo_bench_new_memory(duo_bench *bench);
+/* Products with and without a check of each. */
+int duo_bench_checks(duo_bench *bench);
 /* Products that bring the same factor again. */
 int duo_bench_remembered(duo_bench *bench);
 /* A picture of when products of several contexts ran. */

@@ -15,7 +15,7 @@ from ._crossover import Crossover, crossover
 from ._device import DeviceArray
 from ._elsewhere import Report, report
 from ._errors import (ArgumentError, DeviceError, DeviceLostError, DuoBLASError, OutOfMemoryError,
-                      Status)
+                      Status, WrongResultError)
 from ._event import Event
 from ._explain import Candidate, Explanation
 from ._graph import Graph
@@ -32,7 +32,7 @@ from ._version import version as __version__
 
 __all__ = ["ArgumentError", "Candidate", "Context", "Crossover", "Device", "DeviceArray",
            "DeviceError", "DeviceLostError", "DuoBLASError", "Event", "Explanation", "Graph",
-           "Info", "Kept", "KeptArray", "OutOfMemoryError", "Report", "Served", "Status",
+           "Info", "Kept", "KeptArray", "OutOfMemoryError", "Report", "Served", "Status", "WrongResultError",
            "__version__", "abs_sum", "copy", "crossover", "default_context", "device_count",
            "device_empty", "dot", "empty_pinned", "explain", "info", "install", "installed",
            "keep", "matmul", "pin", "prepare", "report", "sasum", "sdot", "sgemm", "sgemm_batched",

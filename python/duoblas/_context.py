@@ -71,6 +71,8 @@ class Context(Locked, Unique):
                   "none": each product sends it.
     opening       "first": the first call that is faster on the GPU opens it; "background": it runs
                   on the CPU, and a thread opens the GPU when that pays.
+    verify        the part of its calls whose results are checked, from 0 to 1; seed 0. A wrong one
+                  is computed again, or is a WrongResultError. See duo_set_verify of duoblas.h.
 
     Arguments that are not given are as in the environment (DUOBLAS_PATH and others).
     """
@@ -81,7 +83,8 @@ class Context(Locked, Unique):
                  asynchronous: bool = False, adapt: Optional[bool] = None,
                  priority: Optional[Priority] = None,
                  remember: Optional[Remember] = None,
-                 opening: Optional[Opening] = None) -> None:
+                 opening: Optional[Opening] = None,
+                 verify: Optional[float] = None) -> None:
         super().__init__()
         self._handle: Optional[int] = None
         self._given: dict[str, Any] = {}
@@ -126,6 +129,8 @@ class Context(Locked, Unique):
             if opening is not None:
                 self._call(library.duo_set_open, choice(OPENING, opening, "opening"))
                 self._given["opening"] = opening
+            if verify is not None:
+                self.set_verify(verify)
             if asynchronous:
                 self.set_asynchronous(True)
         except BaseException:
@@ -143,6 +148,11 @@ class Context(Locked, Unique):
         """The arithmetic of its calls."""
         self._call(library.duo_set_math, choice(MATHS, math, "math"))
         self._given["math"] = math
+
+    def set_verify(self, rate: float, seed: int = 0) -> None:
+        """The part of its calls whose results are checked, and what decides which."""
+        self._call(library.duo_set_verify, float(rate), integer(seed, "seed"))
+        self._given["verify"] = rate
 
     def set_threads(self, threads: int) -> None:
         """Most CPU threads that a call may use; 0: the default."""

@@ -8,7 +8,7 @@ from typing import Optional, Union
 from ._library import library
 
 __all__ = ["ArgumentError", "DeviceError", "DeviceLostError", "DuoBLASError", "OutOfMemoryError",
-           "Status", "check", "problem"]
+           "Status", "WrongResultError", "check", "problem"]
 
 
 class Status(enum.IntEnum):
@@ -34,6 +34,7 @@ class Status(enum.IntEnum):
     ERR_HIDDEN = -17
     ERR_SHAPE = -18
     ERR_CAPTURE = -19
+    ERR_WRONG = -20
 
 
 class DuoBLASError(Exception):
@@ -68,6 +69,10 @@ class DeviceLostError(DeviceError):
     """The only current copy of some data was on a device that is lost."""
 
 
+class WrongResultError(DuoBLASError):
+    """A check has found a wrong result: see Context, verify."""
+
+
 _ARGUMENTS = (Status.ERR_NULL, Status.ERR_SIZE, Status.ERR_LD, Status.ERR_ENUM,
               Status.ERR_CONTEXT, Status.ERR_FOREIGN, Status.ERR_RANGE, Status.ERR_EVENT,
               Status.ERR_NODE, Status.ERR_HIDDEN, Status.ERR_SHAPE)
@@ -75,6 +80,7 @@ _CLASSES: dict[int, type[DuoBLASError]] = {status: ArgumentError for status in _
 _CLASSES[Status.ERR_MEMORY] = OutOfMemoryError
 _CLASSES[Status.ERR_DEVICE] = DeviceError
 _CLASSES[Status.ERR_LOST] = DeviceLostError
+_CLASSES[Status.ERR_WRONG] = WrongResultError
 
 
 def problem(status: int, detail: str) -> DuoBLASError:

@@ -95,6 +95,8 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "duo_set_adapt": [c_void_p, c_int],
     "duo_set_remember": [c_void_p, c_int],
     "duo_set_open": [c_void_p, c_int],
+    "duo_set_verify": [c_void_p, c_double, c_uint64],
+    "duo_get_verified": [POINTER(c_int64), POINTER(c_int64)],
     "duo_set_async": [c_void_p, c_int],
     "duo_set_device": [c_void_p, c_int],
     "duo_set_devices": [c_void_p, POINTER(c_int), c_int],

@@ -212,3 +212,17 @@ def test_info():
     assert facts["version"] == duoblas.__version__.partition("rc")[0]
     assert facts["cpu_sgemm"].startswith("sgemm_cpu_")
     assert len(facts["devices"]) == duoblas.device_count()
+
+
+def test_verify(rng):
+    a = rng.random((30, 40), dtype=np.float32)
+    with duoblas.Context(path="cpu", verify=1.0) as ctx:
+        c = duoblas.sgemm(a, a.T, ctx=ctx)
+        assert "verify=1.0" in repr(ctx)
+        assert np.allclose(c, a @ a.T, rtol=1e-5)
+        assert duoblas.ssum(a[0], ctx=ctx) == pytest.approx(a[0].sum(), rel=1e-5)
+        ctx.set_verify(0, seed=3)
+        for rate in (-0.5, 1.5, float("nan")):
+            with pytest.raises(duoblas.ArgumentError):
+                ctx.set_verify(rate)
+    assert issubclass(duoblas.WrongResultError, duoblas.DuoBLASError)

@@ -1,7 +1,8 @@
 /* settings.c - the setters of a context: path, math, threads, devices, stream, priority, log,
- * learning, results that come later, the program's BLAS and its say in decisions. */
+ * learning, checks, results that come later, the program's BLAS and its say in decisions. */
 #include "call/context.h"
 #include "cpu/blas_library.h"
+#include "data/checked.h"
 #include "gpu/backend/devices.h"
 #include "host/team.h"
 
@@ -120,6 +121,25 @@ duo_status duo_set_adapt(duo_context *given, int on)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     ctx->policy.adapt = on != 0;
+    return DUO_OK;
+}
+
+duo_status duo_set_verify(duo_context *given, double rate, uint64_t seed)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (!(rate >= 0.0 && rate <= 1.0)) return DUO_ERR_SIZE;
+    ctx->policy.verify_rate = rate;
+    ctx->policy.verify_seed = seed;
+    ctx->policy.verify_calls = 0;
+    duo_policy_changed(&ctx->policy, &ctx->resources);
+    return DUO_OK;
+}
+
+duo_status duo_get_verified(int64_t *checked, int64_t *wrong)
+{
+    if (checked == NULL || wrong == NULL) return DUO_ERR_NULL;
+    duo_checked_counts(checked, wrong);
     return DUO_OK;
 }
 

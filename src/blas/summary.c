@@ -133,6 +133,7 @@ static void print_calls(FILE *file)
         duo_blas_tell_missing_gpu(file, &all);
         duo_blas_tell_remembered(file, &all);
         duo_blas_tell_learned(file, &all);
+        duo_blas_tell_checked(file);
     }
     if (hardly_any(&all))
         (void)duo_blas_tell_unreached(file, true, uncounted_forks());

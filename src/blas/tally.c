@@ -205,3 +205,11 @@ void duo_blas_tell_learned(FILE *file, const tally *all)
     fprintf(file, "  learned: predicted %.3f s, by the profile alone %.3f s; took %.3f s\n",
             all->chosen_seconds, all->profile_seconds, took);
 }
+
+void duo_blas_tell_checked(FILE *file)
+{
+    int64_t checked = 0, wrong = 0;
+    if (duo_get_verified(&checked, &wrong) != DUO_OK || checked == 0) return;
+    fprintf(file, "  checked: %lld results; %lld of them were wrong\n", (long long)checked,
+            (long long)wrong);
+}

@@ -43,5 +43,6 @@ void duo_blas_tell_sides(FILE *to, const tally *all);       /* if one side had d
 void duo_blas_tell_missing_gpu(FILE *to, const tally *all); /* if no GPU was used */
 void duo_blas_tell_remembered(FILE *to, const tally *all);  /* what was not sent, or in vain */
 void duo_blas_tell_learned(FILE *to, const tally *all);     /* the effect of DUOBLAS_ADAPT */
+void duo_blas_tell_checked(FILE *to);                       /* that of DUOBLAS_VERIFY */
 
 #endif

@@ -51,6 +51,8 @@ static void set_default_policy(duo_context *ctx)
     ctx->policy.math = environment->math;
     ctx->policy.adapt = environment->adapt;
     ctx->policy.open = environment->open;
+    ctx->policy.verify_rate = environment->verify;
+    ctx->policy.verify_seed = ctx->policy.verify_calls = 0;
     ctx->resources.remember = environment->remember;
     ctx->resources.report.verbose = environment->verbose;
     set_default_device(&ctx->resources);

@@ -113,9 +113,9 @@ static void find_limit(duo_policy *policy, const duo_conditions *conditions,
 
 void duo_policy_changed(duo_policy *policy, const duo_resources *res)
 {
-    const bool possible = res->stream == NULL && !duo_report_wanted(&res->report) &&
-                          policy->decide == NULL && policy->capture == NULL &&
-                          policy->path != DUO_PATH_GPU &&
+    const bool possible = policy->verify_rate == 0.0 && res->stream == NULL &&
+                          !duo_report_wanted(&res->report) && policy->decide == NULL &&
+                          policy->capture == NULL && policy->path != DUO_PATH_GPU &&
                           policy->math != DUO_MATH_FLOAT64; /* tiny calls use float32 kernels */
     for (int i = 0; i < DUO_OPERATIONS; i++) {
         const duo_operation operation = (duo_operation)i;

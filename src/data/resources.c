@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "data/checked.h"
 #include "data/plan_make.h"
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
@@ -112,13 +113,15 @@ bool duo_resources_captured(const duo_resources *res)
     return status == DUO_OK && capturing;
 }
 
+static void free_space(duo_space *space, int device)
+{
+    if (space->address != NULL) (void)duo_device_release(device, space->address, space->bytes);
+    *space = (duo_space){0};
+}
+
 static void free_spaces(duo_space space[DUO_OPERANDS], int device)
 {
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        if (space[i].address != NULL)
-            (void)duo_device_release(device, space[i].address, space[i].bytes);
-        space[i] = (duo_space){0};
-    }
+    for (int i = 0; i < DUO_OPERANDS; i++) free_space(&space[i], device);
 }
 
 static void free_ring(duo_ring *ring)
@@ -162,10 +165,24 @@ static void close_lanes(duo_resources *res)
     for (int i = 0; i < DUO_LANES; i++) duo_resources_close_lane(res, i);
 }
 
+/* All queued checks are done. */
+static void tell_wrong(duo_resources *res)
+{
+    if (res->wrong == NULL) return;
+    const uint32_t wrong = __atomic_load_n(res->wrong, __ATOMIC_ACQUIRE);
+    if (wrong == res->wrong_told) return;
+    res->wrong_told = wrong;
+    duo_checked_count(0, 1);
+    duo_report_note(&res->report, "a result on device %d was wrong", res->queue_device);
+    duo_resources_owe(res, DUO_ERR_WRONG);
+    duo_checked_device(res->queue_device);
+}
+
 duo_status duo_resources_finish(duo_resources *res)
 {
     const duo_status status = duo_queue_finish(res->queue);
     if (status != DUO_OK) (void)duo_resources_failed(res, status, "finish");
+    if (status == DUO_OK) tell_wrong(res);
     return duo_device_usable(res->queue_device) ? status : DUO_ERR_LOST;
 }
 
@@ -194,12 +211,15 @@ static void end_queue(duo_resources *res, duo_status finished)
     free_ring(&res->up);
     free_ring(&res->down);
     duo_resources_free_workspace(res);
+    free_space(&res->checks, res->queue_device);
     if (res->pinned_result != NULL) (void)backend->unpin(res->pinned_result);
+    if (res->wrong != NULL) (void)backend->unpin(res->wrong);
     const duo_status closed = backend->close(res->queue); /* waits once more */
     duo_resources_owe(res, duo_deferred_close(&res->deferred));
     if (res->unwaited && (closed != DUO_OK || finished == DUO_ERR_LOST))
         duo_resources_owe(res, finished);
     res->pinned_result = NULL;
+    res->wrong = NULL;
     res->queue = NULL;
     res->reading_host = res->unwaited = false;
 }
@@ -238,6 +258,7 @@ void duo_resources_trim(duo_resources *res)
     free_ring(&res->up);
     free_ring(&res->down);
     duo_resources_free_workspace(res);
+    free_space(&res->checks, res->queue_device);
     duo_plan_free(&res->plan);
     (void)duo_backend_current()->trim(res->queue);
 }
@@ -248,6 +269,8 @@ void duo_resources_in_child(duo_resources *res)
     res->pinned_result = NULL;
     memset(res->workspace, 0, sizeof res->workspace);
     memset(res->lane, 0, sizeof res->lane);
+    res->wrong = NULL;
+    res->checks = (duo_space){0};
     memset(&res->up, 0, sizeof res->up);
     memset(&res->down, 0, sizeof res->down);
     res->reading_host = res->unwaited = res->on_gpu = res->opened = false;
@@ -267,6 +290,18 @@ duo_status duo_resources_pin_result(duo_resources *res)
     res->pinned_result = word;
     *res->pinned_result = 0;
     res->ticket = 0;
+    return DUO_OK;
+}
+
+duo_status duo_resources_pin_wrong(duo_resources *res)
+{
+    enum { LINE = 64 };
+    void *word = NULL;
+    if (res->wrong != NULL) return DUO_OK;
+    const duo_status status = duo_backend_current()->pin(res->queue_device, LINE, &word);
+    if (status != DUO_OK) return duo_resources_failed(res, status, "pin a word for checks");
+    res->wrong = word;
+    *res->wrong = res->wrong_told = res->checks_queued = 0;
     return DUO_OK;
 }
 

@@ -82,6 +82,12 @@ typedef struct duo_resources {
     bool async;             /* the user allows it */
     duo_deferred *deferred; /* NULL: never asked for. It stays when the context ends */
 
+    /* Checks of results on the device (call/verify.h). */
+    duo_space checks;        /* device memory for their sums */
+    uint32_t *wrong;         /* pinned: the number of the last one that has found a wrong result */
+    uint32_t checks_queued;  /* the number of the last one */
+    uint32_t wrong_told;
+
     /* Work that is under way. */
     bool reading_host; /* transfers straight from the user's pinned memory may be under way */
     bool unwaited;     /* outputs on the device were queued, and nobody has waited for them */
@@ -124,7 +130,8 @@ duo_status duo_resources_reach(duo_resources *res, int there);
  * own BLAS use. */
 int duo_resources_threads(const duo_resources *res);
 
-/* Waits for the queue's work. DUO_ERR_LOST also if all was done before its device was lost. */
+/* Waits for the queue's work. If a check has found a wrong result, that is owed to the program.
+ * DUO_ERR_LOST also if all was done before its device was lost. */
 duo_status duo_resources_finish(duo_resources *res);
 
 /* Waits for the queue's work and closes the queue; frees the plan. If outputs on the device were
@@ -150,6 +157,9 @@ bool duo_resources_captured(const duo_resources *res);
 
 /* Makes the pinned word, if it is not there. */
 duo_status duo_resources_pin_result(duo_resources *res);
+
+/* Makes the pinned word for checks, if it is not there. */
+duo_status duo_resources_pin_wrong(duo_resources *res);
 
 /* Makes a space on a device at least `bytes` large. On failure the space is empty. */
 duo_status duo_resources_grow(duo_resources *res, int device, duo_space *space, size_t bytes);

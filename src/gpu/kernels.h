@@ -6,6 +6,7 @@
 
 #include "algorithms.h"
 #include "batch.h"
+#include "freivalds.h"
 #include "call.h"
 
 /* Partial sums that the blocks of a reduction may leave for the last one, in a queue's scratch. */
@@ -103,6 +104,11 @@ bool duo_batched_has_wgmma(void);
 cudaError_t duo_tag_blocks(const void *memory, size_t blocks, const void *key, void *tags,
                            const duo_launch *how);
 cudaError_t duo_tag_blocks_load(void);
+/* Queue the steps of Freivalds' check (freivalds.h). */
+cudaError_t duo_freivalds_multiply(const duo_freivalds_product *product, const duo_launch *how);
+cudaError_t duo_freivalds_compare(const duo_freivalds_rows *rows, uint32_t *wrong, uint32_t number,
+                                  const duo_launch *how);
+cudaError_t duo_freivalds_load(void);
 #undef DUO_DECLARE
 #undef DUO_DECLARE_GPU
 #undef DUO_DECLARE_CPU

@@ -55,6 +55,21 @@ static double number(const char *variable, const char *units, double largest, do
     return parsed;
 }
 
+/* A decimal number from 0 to 1; 0 if it is not set. By hand: strtod goes by the program's locale. */
+static double part(const char *variable)
+{
+    const char *const value = secure_getenv(variable);
+    if (value == NULL || *value == '\0') return 0.0;
+    const char *at = value;
+    double parsed = 0.0, place = 1.0;
+    while (*at >= '0' && *at <= '9') parsed = 10.0 * parsed + (*at++ - '0');
+    if (at > value && *at == '.')
+        for (at++; *at >= '0' && *at <= '9'; at++) parsed += (place /= 10.0) * (*at - '0');
+    if (*at == '\0' && parsed <= 1.0) return parsed;
+    complain(variable, value);
+    return 0.0;
+}
+
 /* The number of this process among those that an MPI launcher started on this machine; -1: no
  * launcher did. The names of Open MPI, Intel MPI, MVAPICH, PALS and Slurm. */
 static int local_rank(void)
@@ -126,6 +141,7 @@ static void read_all(void)
     environment.remember =
         (duo_remember)choice("DUOBLAS_REMEMBER", remembering, 3, DUO_REMEMBER_NONE);
     environment.open = (duo_open)choice("DUOBLAS_OPEN", opening, 2, DUO_OPEN_FIRST);
+    environment.verify = part("DUOBLAS_VERIFY");
     const int rank = local_rank();
     const int device = (int)number("DUOBLAS_DEVICE", "", 1023, -1.0);
     environment.device_by_rank = device < 0 && rank >= 0;

@@ -8,7 +8,7 @@
 
 enum {
     DUO_ENVIRONMENT_DEVICES = 8,    /* most in a list */
-    DUO_ENVIRONMENT_COMPLAINTS = 11 /* variables that may have wrong values */
+    DUO_ENVIRONMENT_COMPLAINTS = 12 /* variables that may have wrong values */
 };
 
 typedef struct duo_environment {
@@ -19,6 +19,7 @@ typedef struct duo_environment {
     bool adapt;            /* DUOBLAS_ADAPT */
     duo_remember remember; /* DUOBLAS_REMEMBER */
     duo_open open;         /* DUOBLAS_OPEN */
+    double verify;         /* DUOBLAS_VERIFY */
     int device;
     bool device_by_rank; /* `device` is an MPI rank's number: to be taken modulo devices */
     int device_count;    /* of DUOBLAS_DEVICES; 0: all, `device` first */

@@ -36,6 +36,9 @@ static inline bool float_mode_fits(float_mode mode)
     return (mode & ~(float_mode)FLOAT_MODE_FLAGS) == FLOAT_MODE_DEFAULT;
 }
 
+/* Does it round to nearest, and keep subnormals where that is known? */
+static inline bool float_mode_usual(float_mode mode) { return float_mode_fits(mode); }
+
 static inline float_mode float_mode_enter(void)
 {
     const float_mode caller = _mm_getcsr();
@@ -78,6 +81,10 @@ typedef fenv_t float_mode;
  * default mode and restores the caller's, which includes the flags. */
 static inline float_mode float_mode_read(void) { return (float_mode){0}; }
 static inline bool float_mode_fits(float_mode mode) { return (void)mode, false; }
+static inline bool float_mode_usual(float_mode mode)
+{
+    return (void)mode, fegetround() == FE_TONEAREST;
+}
 static inline void float_flags_restore(float_mode before) { (void)before; }
 
 static inline float_mode float_mode_enter(void)

@@ -183,6 +183,8 @@ const duo_backend *sim_backend(void)
         .packed_bytes = sim_backend_packed_bytes,
         .pack = sim_backend_pack,
         .tag = sim_backend_tag,
+        .freivalds_multiply = sim_backend_freivalds_multiply,
+        .freivalds_compare = sim_backend_freivalds_compare,
         .trim = sim_backend_trim,
         .mark = sim_backend_mark,
         .wait_mark = sim_backend_wait_mark,

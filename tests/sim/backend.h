@@ -23,6 +23,9 @@ duo_status sim_backend_pack(duo_queue *queue, duo_algorithm_id id, const duo_cal
                             void *memory);
 duo_status sim_backend_tag(duo_queue *queue, const void *memory, size_t blocks, const void *key,
                            void *tags);
+duo_status sim_backend_freivalds_multiply(duo_queue *queue, const duo_freivalds_product *product);
+duo_status sim_backend_freivalds_compare(duo_queue *queue, const duo_freivalds_rows *rows,
+                                         uint32_t *wrong, uint32_t number);
 duo_status sim_backend_trim(duo_queue *queue);
 duo_status sim_backend_mark(duo_queue *queue, int mark);
 duo_status sim_backend_wait_mark(duo_queue *queue, int mark);

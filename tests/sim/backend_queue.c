@@ -157,6 +157,35 @@ duo_status sim_backend_tag(duo_queue *queue, const void *memory, size_t blocks, 
     return sim_leave(sim_append(queue, &w));
 }
 
+/* A step of Freivalds' check, which counts as a copy within the device. */
+static duo_status append_step(duo_queue *queue, work *w, double *sums, int64_t count)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    const duo_status status = sim_enter(SIM_COPY, queue->device, &go);
+    if (!go) return sim_leave(status);
+    w->kind = WORK_COPY;
+    w->dst = (char *)sums;
+    w->src = w->dst;
+    w->width = w->dst_pitch = w->src_pitch = (size_t)count * sizeof(double);
+    w->height = 1;
+    if (!sim_copy_legal(w, queue->device)) return sim_leave(DUO_ERR_DEVICE);
+    return sim_leave(sim_append(queue, w));
+}
+
+duo_status sim_backend_freivalds_multiply(duo_queue *queue, const duo_freivalds_product *product)
+{
+    work w = {.product = *product};
+    return append_step(queue, &w, product->sum, product->rows * product->count);
+}
+
+duo_status sim_backend_freivalds_compare(duo_queue *queue, const duo_freivalds_rows *rows,
+                                         uint32_t *wrong, uint32_t number)
+{
+    work w = {.rows = *rows, .wrong = wrong, .ticket = number};
+    return append_step(queue, &w, (double *)(uintptr_t)rows->result, rows->rows);
+}
+
 /* The GPU algorithm of an operation by its number, or NULL. */
 static const duo_algorithm *gpu_algorithm(duo_operation operation, duo_algorithm_id id)
 {

@@ -52,7 +52,51 @@ bool sim_copy_legal(const work *w, int device)
     const bool src =
         reachable(device, (uintptr_t)w->src, copy_end(w->src, w->src_pitch, w->width, w->height),
                   true, w->plain, "copy from");
-    return dst && src;
+    return dst && src && sim_freivalds_legal(w, device);
+}
+
+/* NULL counts as legal. */
+static bool doubles_legal(const double *x, int64_t count, int device, const char *what)
+{
+    const uintptr_t low = (uintptr_t)x;
+    return x == NULL ||
+           reachable(device, low, low + (uintptr_t)count * sizeof(double), false, false, what);
+}
+
+bool sim_freivalds_legal(const work *w, int device)
+{
+    const duo_freivalds_product *const p = &w->product;
+    const duo_freivalds_rows *const r = &w->rows;
+    bool legal = true;
+    if (p->x != NULL) {
+        const int64_t columns = p->trans ? p->rows : p->columns;
+        const int64_t along = p->trans ? p->columns : p->rows;
+        const uintptr_t low = (uintptr_t)p->x;
+        const int64_t last = (columns - 1) * p->ld + along;
+        uintptr_t first = low, end = low + (uintptr_t)last * sizeof(float);
+        const intptr_t far = (intptr_t)((p->count - 1) * p->stride) * (intptr_t)sizeof(float);
+        if (far < 0) first += (uintptr_t)far;
+        if (far > 0) end += (uintptr_t)far;
+        legal &= reachable(device, first, end, false, false, "a matrix that is checked");
+        legal &= doubles_legal(p->magnitude, p->rows * p->count, device, "magnitudes");
+        legal &= doubles_legal(p->largest, p->rows * p->count, device, "largest magnitudes");
+        legal &= doubles_legal(p->by_largest, p->columns * p->count, device, "a vector");
+        legal &= doubles_legal(p->by, p->columns * p->count, device, "a vector");
+        legal &= doubles_legal(p->by_magnitude, p->columns * p->count, device, "a vector");
+    }
+    const double *const sums[] = {
+        r->product, r->product_magnitude, r->product_largest, r->old, r->old_magnitude,
+        r->result,  r->result_magnitude};
+    for (int i = 0; i < 7 && r->rows > 0; i++)
+        legal &= doubles_legal(sums[i], r->rows, device, "sums");
+    if (r->rows > 0) {
+        const block *const b = sim_block_around((uintptr_t)w->wrong, (uintptr_t)(w->wrong + 1));
+        if (b == NULL || b->kind != BLOCK_PINNED) {
+            sim_violation("freivalds: the word is not in live pinned memory");
+            legal = false;
+        }
+    }
+    return legal;
 }
 
 bool sim_packed_legal(const duo_call *call, int i, const void *memory, int device)

@@ -14,6 +14,8 @@ int sim_copy_other(const work *w, int device);
 int sim_copy_lost(const work *w);
 
 bool sim_copy_legal(const work *w, int device);
+/* The memory of a step of Freivalds' check, beside dst. */
+bool sim_freivalds_legal(const work *w, int device);
 bool sim_launch_legal(const work *w, int device);
 /* Is operand A or B (i) of sgemm a range of the compact copies in `memory`, and do all of these lie
  * in memory of the device? */

@@ -166,3 +166,43 @@ void sim_tag(uint64_t tag[2], const char *bytes, const char *key)
             tag[half] += (uint64_t)x * y;
         }
 }
+
+void sim_freivalds_multiply(const duo_freivalds_product *p)
+{
+    const double *const by = p->by != NULL ? sim_behind(p->by) : NULL;
+    const double *const by_magnitude = p->by != NULL ? sim_behind(p->by_magnitude) : NULL;
+    const double *const by_largest = p->by != NULL ? sim_behind(p->by_largest) : NULL;
+    double *const sum = sim_behind(p->sum), *const magnitude = sim_behind(p->magnitude);
+    double *const largest = p->largest != NULL ? sim_behind(p->largest) : NULL;
+    for (int64_t matrix = 0; matrix < p->count; matrix++)
+        for (int64_t i = 0; i < p->rows; i++)
+            for (int64_t j = 0; j < p->columns; j++) {
+                const int64_t at = p->trans ? j + i * p->ld : i + j * p->ld;
+                const double x = *(const float *)sim_behind(p->x + matrix * p->stride + at);
+                const int64_t in = matrix * p->columns + j, out = matrix * p->rows + i;
+                const double size = fabs(x) + p->least;
+                sum[out] += x * (by != NULL ? by[in] : duo_freivalds_sign(p->seed, j));
+                magnitude[out] += size * (by != NULL ? by_magnitude[in] : 1.0);
+                if (p->largest == NULL) continue;
+                if (by != NULL)
+                    largest[out] += size * by_largest[in];
+                else if (!(size <= largest[out]))
+                    largest[out] = size;
+            }
+}
+
+static const double *behind(const double *x) { return x != NULL ? sim_behind(x) : NULL; }
+
+void sim_freivalds_compare(const duo_freivalds_rows *rows, uint32_t *wrong, uint32_t number)
+{
+    duo_freivalds_rows here = *rows;
+    here.product = behind(rows->product);
+    here.product_magnitude = behind(rows->product_magnitude);
+    here.product_largest = behind(rows->product_largest);
+    here.old = behind(rows->old);
+    here.old_magnitude = behind(rows->old_magnitude);
+    here.result = behind(rows->result);
+    here.result_magnitude = behind(rows->result_magnitude);
+    for (int64_t i = 0; i < rows->rows; i++)
+        if (!duo_freivalds_right(&here, i)) __atomic_store_n(wrong, number, __ATOMIC_RELEASE);
+}

@@ -12,4 +12,8 @@ void sim_run_reduction(const work *w, const duo_call *call);
 enum { SIM_TAG_BLOCK = 4096, SIM_TAG = 16 };
 void sim_tag(uint64_t tag[2], const char *bytes, const char *key);
 
+/* The steps of Freivalds' check, straight from their definition. */
+void sim_freivalds_multiply(const duo_freivalds_product *product);
+void sim_freivalds_compare(const duo_freivalds_rows *rows, uint32_t *wrong, uint32_t number);
+
 #endif

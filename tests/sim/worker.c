@@ -38,6 +38,10 @@ static void carry_out(const work *w)
         for (size_t r = 0; r < w->height; r++)
             sim_tag((uint64_t *)sim_behind(w->dst) + 2 * r,
                     (const char *)sim_behind(w->src) + r * w->src_pitch, sim_behind(w->key));
+    } else if (w->kind == WORK_COPY && w->product.x != NULL) {
+        sim_freivalds_multiply(&w->product);
+    } else if (w->kind == WORK_COPY && w->rows.rows > 0) {
+        sim_freivalds_compare(&w->rows, w->wrong, w->ticket);
     } else if (w->kind == WORK_COPY) {
         for (size_t r = 0; r < w->height; r++)
             memmove((char *)sim_behind(w->dst) + r * w->dst_pitch,

@@ -17,6 +17,11 @@ struct work {
     bool fills;          /* no copy: `value` fills dst, and src is dst */
     unsigned char value;
     const char *key; /* no copy: dst gets the tags of blocks at src, made with this key; or NULL */
+    /* No copy: a step of Freivalds' check; src is dst. x is not NULL: dst gets the sums. rows is
+     * not 0: dst has the sums, and `wrong` gets the ticket if they are not within their bounds. */
+    duo_freivalds_product product;
+    duo_freivalds_rows rows;
+    uint32_t *wrong;
 
     char *dst; /* copy */
     const char *src;

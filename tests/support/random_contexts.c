@@ -109,7 +109,7 @@ static void set_anything(actor *a, context *c)
 {
     const int number = (int)(c - a->context), value = (int)any(a, 0, 3);
     duo_decision decision = {.size = sizeof decision};
-    switch (any(a, 0, 6)) {
+    switch (any(a, 0, 7)) {
     case 0:
         settle(a, CALL(a, duo_set_threads(c->ctx, value), "context %d: threads %d", number, value),
                0, "set_threads");
@@ -137,6 +137,12 @@ static void set_anything(actor *a, context *c)
                0, "set_remember");
         return;
     case 5:
+        settle(a,
+               CALL(a, duo_set_verify(c->ctx, value / 3.0, (uint64_t)number),
+                    "context %d: verify %d/3", number, value),
+               0, "set_verify");
+        return;
+    case 6:
         settle(a, CALL(a, duo_warm_up(c->ctx), "context %d: warm_up", number), 0, "warm_up");
         return;
     default:

@@ -24,6 +24,7 @@
 #include "call.h"
 #include "algorithms.h"
 #include "batch.h"
+#include "freivalds.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -153,6 +154,13 @@ typedef struct duo_backend {
      * addresses are the device's, aligned to 16 bytes. */
     duo_status (*tag)(duo_queue *queue, const void *memory, size_t blocks, const void *key,
                       void *tags);
+
+    /* Queue: products of Freivalds' check; and its last step, which writes `number` to the pinned
+     * word *wrong if a row is not within its bound (freivalds.h). All other addresses are the
+     * device's. */
+    duo_status (*freivalds_multiply)(duo_queue *queue, const duo_freivalds_product *product);
+    duo_status (*freivalds_compare)(duo_queue *queue, const duo_freivalds_rows *rows,
+                                    uint32_t *wrong, uint32_t number);
 
     duo_status (*trim)(duo_queue *queue); /* frees the workspace of the queue's algorithms */
 

@@ -33,6 +33,8 @@ extern "C" const duo_backend *duo_backend_default(void)
         .packed_bytes = duo_cuda_packed_bytes,
         .pack = duo_cuda_pack,
         .tag = duo_cuda_tag,
+        .freivalds_multiply = duo_cuda_freivalds_multiply,
+        .freivalds_compare = duo_cuda_freivalds_compare,
         .trim = duo_cuda_trim,
         .mark = duo_cuda_mark,
         .wait_mark = duo_cuda_wait_mark,

@@ -193,6 +193,19 @@ static duo_status tag(duo_queue *queue, const void *memory, size_t blocks, const
     return DUO_ERR_DEVICE;
 }
 
+static duo_status freivalds_multiply(duo_queue *queue, const duo_freivalds_product *product)
+{
+    (void)queue, (void)product;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status freivalds_compare(duo_queue *queue, const duo_freivalds_rows *rows,
+                                    uint32_t *wrong, uint32_t number)
+{
+    (void)queue, (void)rows, (void)wrong, (void)number;
+    return DUO_ERR_DEVICE;
+}
+
 static duo_status stamp_seconds(duo_queue *queue, int number, duo_queue *since, int since_number,
                                 double *seconds)
 {
@@ -253,6 +266,8 @@ const duo_backend *duo_backend_default(void)
         .packed_bytes = packed_bytes,
         .pack = pack,
         .tag = tag,
+        .freivalds_multiply = freivalds_multiply,
+        .freivalds_compare = freivalds_compare,
         .trim = refuse,
         .mark = refuse_mark,
         .wait_mark = refuse_mark,

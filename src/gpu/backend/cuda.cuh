@@ -194,5 +194,8 @@ duo_status duo_cuda_pack(duo_queue *queue, duo_algorithm_id algorithm, const duo
                          void *memory);
 duo_status duo_cuda_tag(duo_queue *queue, const void *memory, size_t blocks, const void *key,
                         void *tags);
+duo_status duo_cuda_freivalds_multiply(duo_queue *queue, const duo_freivalds_product *product);
+duo_status duo_cuda_freivalds_compare(duo_queue *queue, const duo_freivalds_rows *rows,
+                                      uint32_t *wrong, uint32_t number);
 
 #endif

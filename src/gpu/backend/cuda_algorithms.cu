@@ -34,7 +34,7 @@ static duo_status status_of(cudaError_t error, duo_algorithm_id id)
     return duo_cuda_status(error, algorithms[id].name);
 }
 
-static const char kTags[] = "tag_blocks";
+static const char kTags[] = "tag_blocks", kFreivalds[] = "freivalds";
 
 /* The kernels by which an algorithm does batches. */
 static const duo_gpu_batch *batch_of(duo_algorithm_id id)
@@ -55,6 +55,7 @@ duo_status duo_cuda_load(int device)
         if (status == DUO_OK) status = status_of(batch_of(id)->load(), id);
     if (status == DUO_OK) status = status_of(duo_sgemm_gpu_grouped.load(), DUO_sgemm_gpu_mma);
     if (status == DUO_OK) status = duo_cuda_status(duo_tag_blocks_load(), kTags);
+    if (status == DUO_OK) status = duo_cuda_status(duo_freivalds_load(), kFreivalds);
     __atomic_store_n(&all_loaded[device], true, __ATOMIC_RELEASE);
     return status;
 }
@@ -153,7 +154,7 @@ duo_status duo_cuda_launch(duo_queue *queue, duo_algorithm_id id, const duo_call
     return status == DUO_OK ? status_of(algorithm_of(id)->launch(call, &how), id) : status;
 }
 
-/* The kernels of batches, and of tags, are loaded with all others. */
+/* The kernels of batches, of tags and of checks are loaded with all others. */
 static duo_status load_others(const duo_queue *queue)
 {
     if (__atomic_load_n(&all_loaded[queue->device], __ATOMIC_ACQUIRE)) return DUO_OK;
@@ -269,4 +270,25 @@ duo_status duo_cuda_tag(duo_queue *queue, const void *memory, size_t blocks, con
     if (status != DUO_OK) return status;
     const duo_launch how = launch_on(queue);
     return duo_cuda_status(duo_tag_blocks(memory, blocks, key, tags, &how), kTags);
+}
+
+duo_status duo_cuda_freivalds_multiply(duo_queue *queue, const duo_freivalds_product *product)
+{
+    const duo_cuda_guard current(queue->device);
+    duo_status status = current.status;
+    if (status == DUO_OK) status = load_others(queue);
+    if (status != DUO_OK) return status;
+    const duo_launch how = launch_on(queue);
+    return duo_cuda_status(duo_freivalds_multiply(product, &how), kFreivalds);
+}
+
+duo_status duo_cuda_freivalds_compare(duo_queue *queue, const duo_freivalds_rows *rows,
+                                      uint32_t *wrong, uint32_t number)
+{
+    const duo_cuda_guard current(queue->device);
+    duo_status status = current.status;
+    if (status == DUO_OK) status = load_others(queue);
+    if (status != DUO_OK) return status;
+    const duo_launch how = launch_on(queue);
+    return duo_cuda_status(duo_freivalds_compare(rows, wrong, number, &how), kFreivalds);
 }

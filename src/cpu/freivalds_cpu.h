@@ -1,0 +1,13 @@
+/* freivalds_cpu.h - products of Freivalds' check (src/freivalds.h) on the CPU, by the team. */
+#ifndef DUO_FREIVALDS_CPU_H
+#define DUO_FREIVALDS_CPU_H
+
+#include "freivalds.h"
+
+/* Computes sums and magnitudes. */
+void duo_freivalds_multiply(const duo_freivalds_product *p, int threads);
+
+/* Rows that are not within their bounds. */
+int64_t duo_freivalds_wrong(const duo_freivalds_rows *rows);
+
+#endif
