@@ -45,9 +45,10 @@ static int report_environment(void)
                          ones, EDGE, ones, EDGE, 0.0f, product, EDGE) == DUO_OK;
     ok = ok && product[0] == (float)EDGE && product[EDGE * EDGE - 1] == (float)EDGE;
     ok = ok && duo_explain_last(ctx, &third) == DUO_OK;
-    printf("tf32=%d adapt=%d remember=%d open=%d verify=%.3f", candidate(&third, "sgemm_gpu_fp16x1") != NULL,
-           duo_context_of(ctx)->policy.adapt, (int)duo_context_of(ctx)->resources.remember,
-           (int)duo_context_of(ctx)->policy.open, duo_context_of(ctx)->policy.verify_rate);
+    printf("tf32=%d adapt=%d remember=%d open=%d verify=%.3f",
+           candidate(&third, "sgemm_gpu_fp16x1") != NULL, duo_context_of(ctx)->policy.adapt,
+           (int)duo_context_of(ctx)->resources.remember, (int)duo_context_of(ctx)->policy.open,
+           duo_context_of(ctx)->policy.verify_rate);
     ok = ok && duo_destroy(ctx) == DUO_OK && sim_violations() == 0;
     free(vector);
     return ok ? 0 : 1;

@@ -56,6 +56,17 @@ installs libcunit1-dev help2man -- --tests
 installs file dpkg-dev help2man -- --packages
 installs no-such-package another-one -- --also no-such-package another-one no-such-package
 
+echo "== scripts/report-hardware"
+if ! nvidia-smi -L >/dev/null 2>&1; then
+    status=0
+    "$source/scripts/report-hardware" "$work/report.md" 2>"$work/why" || status=$?
+    grep -q 'there is no NVIDIA GPU here' "$work/why"
+    if [[ $status -ne 77 || -e $work/report.md ]]; then
+        echo "FAILED: a report without a GPU"
+        exit 1
+    fi
+fi
+
 # A part that scripts/crossover has left out stays out only on request.
 if ! grep -q '"BUILD_TESTING": "ON"' "$source/CMakePresets.json"; then
     echo "FAILED: a preset takes the tests from an old cache"

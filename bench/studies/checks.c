@@ -12,7 +12,6 @@
 #include "bench/studies/studies.h"
 #include "bench/tool/table.h"
 #include "bench/tool/tool.h"
-#include "host/clock.h"
 
 enum { NONE, EACH, TENTH, WAYS, MOST_ROUNDS = 64, CALLS = 10 };
 static const double rates[WAYS] = {0.0, 1.0, 0.1};

@@ -30,9 +30,9 @@ typedef struct duo_policy {
     duo_open open;                   /* does a call wait until the GPU is open? (opening.h) */
     duo_decide decide;               /* of duo_set_decide; NULL: the least predicted time decides */
     void *decide_user;
-    double verify_rate;   /* the part of calls whose results are checked (verify.h) */
-    uint64_t verify_seed; /* decides which */
-    uint64_t verify_calls; /* drawn so far */
+    double verify_rate;          /* the part of calls whose results are checked (verify.h) */
+    uint64_t verify_seed;        /* decides which */
+    uint64_t verify_calls;       /* drawn so far */
     struct duo_capture *capture; /* records calls instead of making them; or NULL (capture.h) */
 } duo_policy;
 

@@ -83,9 +83,9 @@ typedef struct duo_resources {
     duo_deferred *deferred; /* NULL: never asked for. It stays when the context ends */
 
     /* Checks of results on the device (call/verify.h). */
-    duo_space checks;        /* device memory for their sums */
-    uint32_t *wrong;         /* pinned: the number of the last one that has found a wrong result */
-    uint32_t checks_queued;  /* the number of the last one */
+    duo_space checks;       /* device memory for their sums */
+    uint32_t *wrong;        /* pinned: the number of the last one that has found a wrong result */
+    uint32_t checks_queued; /* the number of the last one */
     uint32_t wrong_told;
 
     /* Work that is under way. */
