@@ -177,8 +177,8 @@ def test_results_that_would_be_lost(c):
 class _Tensor(Other):
     """As PyTorch's: its results are its own."""
 
-    def new_empty(self, shape):
-        return _Tensor(np.full(shape, np.nan, np.float32))
+    def new_empty(self, size):
+        return _Tensor(np.full(size, np.nan, np.float32))
 
     def __array__(self, dtype=None, copy=None):
         return self.array
