@@ -248,3 +248,17 @@ def test_torch(rng):
     for bad in (a.double(), torch.zeros(3, 3, requires_grad=True)):
         with pytest.raises((TypeError, RuntimeError, BufferError)):
             duoblas.sgemm(bad, bad)
+
+
+def test_a_minus_sign_that_is_still_to_be_applied():
+    """PyTorch's DLPack would give the elements without it."""
+    class Negative(Other):
+        def is_neg(self):
+            return True
+
+    with pytest.raises(BufferError, match="minus sign"):
+        duoblas.ssum(A[0], out=Negative(np.zeros(1, np.float32)))
+    c = np.zeros((3, 3), np.float32)
+    with pytest.raises(BufferError, match="minus sign"):
+        duoblas.sgemm(Negative(A), A.T, c)
+    assert (c == 0).all()
