@@ -324,7 +324,7 @@ class Context(Locked, Unique):
         self._choose_way()
 
     def _choose_way(self) -> None:
-        """Have calls on host arrays to go the long way (_quick)? Only that one knows of these."""
+        """Have calls to go the long way (_quick)? Only that one knows of these."""
         self._long_way = self._asynchronous or any(
             x is not None for x in (self._taker, self._log, self._decide))
 

@@ -362,17 +362,17 @@ def sasum(x: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     there when the call returns. Only an asynchronous context returns an array without dimensions:
     its value is there after `ctx.synchronize()`.
     """
-    done = quick.sasum(ctx, x) if out is None else None
+    done = quick.sasum(ctx, x, out)
     return _reduce("sasum", {"x": x}, out, ctx, 1) if done is None else done
 
 
 def ssum(x: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     """Sum of x. Arguments and result as of sasum."""
-    done = quick.ssum(ctx, x) if out is None else None
+    done = quick.ssum(ctx, x, out)
     return _reduce("ssum", {"x": x}, out, ctx, 1) if done is None else done
 
 
 def sdot(x: Any, y: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     """Inner product of x and y, both (n,) float32, with any strides. Otherwise as sasum."""
-    done = quick.sdot(ctx, x, y) if out is None else None
+    done = quick.sdot(ctx, x, y, out)
     return _reduce("sdot", {"x": x, "y": y}, out, ctx, None) if done is None else done

@@ -180,7 +180,7 @@ def dot(a: Any, b: Any, out: Any = None, *, ctx: Optional[Context] = None) -> An
     if out is None:
         done = quick.sgemm(ctx, a, b, None, 1.0, 0.0)
         if done is None:
-            done = quick.sdot(ctx, a, b)
+            done = quick.dot(ctx, a, b)
     return _product("dot", a, b, out, ctx) if done is None else done
 
 
@@ -209,7 +209,7 @@ def vdot(a: Any, b: Any, /, *, ctx: Optional[Context] = None) -> Any:
     def left(why: str) -> Any:
         return elsewhere("vdot", why, a, lambda of: of.vdot(a, b), ctx)
 
-    done = quick.sdot(ctx, a, b)
+    done = quick.dot(ctx, a, b)
     if done is not None:
         return done
     why = why_not(a, b)
