@@ -115,7 +115,7 @@ def _product(name: str, a: Any, b: Any, out: Any, ctx: Optional[Context]) -> Any
     why = why_not(a, b) if out is None else why_not(a, b, out)
     if why is not None:
         return left(why)
-    ctx = context_for(ctx, [device_of(x) for x in (a, b, out)])
+    ctx = context_for(ctx, map(device_of, (a, b, out)))
     oa, ob = operand(a, "a", stream=ctx._stream), operand(b, "b", stream=ctx._stream)
     plan = _planned(name, oa, ob)
     if plan is None:
@@ -215,7 +215,7 @@ def vdot(a: Any, b: Any, /, *, ctx: Optional[Context] = None) -> Any:
     why = why_not(a, b)
     if why is not None:
         return left(why)
-    ctx = context_for(ctx, [device_of(a), device_of(b)])
+    ctx = context_for(ctx, map(device_of, (a, b)))
     oa, ob = operand(a, "a", stream=ctx._stream), operand(b, "b", stream=ctx._stream)
     if math.prod(oa.shape) != math.prod(ob.shape):
         return left("shape")

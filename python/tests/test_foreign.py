@@ -81,6 +81,24 @@ def test_operands(monkeypatch, maker, kind):
         duoblas.ssum(A[0], out=maker(np.zeros(1)))
 
 
+def test_arrays_are_asked_once():
+    """A call in a context of the program's need not know their device before."""
+    asked = []
+
+    class Asked(Other):
+        def __dlpack_device__(self):
+            asked.append(self)
+            return super().__dlpack_device__()
+
+    a, c = Asked(A), Asked(np.zeros((3, 3), np.float32))
+    with duoblas.Context():
+        duoblas.sgemm(a, A.T, c)
+        assert len(asked) == 2
+    with duoblas.Context() as ctx:
+        duoblas.ssum(Asked(A[0]), ctx=ctx)
+        assert len(asked) == 3
+
+
 class Managed:
     """Managed memory by the CUDA array interface."""
 
