@@ -102,6 +102,16 @@ static bool is_noted(PyObject *context)
     return noted;
 }
 
+uintptr_t context_stream(PyObject *given)
+{
+    uintptr_t stream = 0;
+    PyObject *const found = given == Py_None ? context_around(true) : given;
+    if (found != NULL && (PyObject *)Py_TYPE(found) == of.context)
+        (void)number_of(found, in_stream, &stream);
+    if (found != given) Py_XDECREF(found);
+    return stream;
+}
+
 bool call_begin(call *this, PyObject *given, bool on_device)
 {
     PyObject *const found = given == Py_None ? context_around(on_device) : given;
@@ -203,7 +213,7 @@ bool call_add(call *this, const operand *o)
     uintptr_t device, stream;
     if (!o->on_device) return true;
     return number_of(this->context, in_device, &device) && device == (uintptr_t)o->device &&
-           number_of(this->context, in_stream, &stream) && exchange_works_in(o, stream) &&
+           number_of(this->context, in_stream, &stream) && exchange_precedes(o, stream) &&
            hold(this, o);
 }
 

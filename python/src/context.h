@@ -28,6 +28,10 @@ typedef struct call {
     int count;
 } call;
 
+/* The caller's stream that a call in this context, or for None in that of the innermost block, runs
+ * in; 0: there is none. */
+uintptr_t context_stream(PyObject *context);
+
 /* A call in a context, or for None in that of the innermost block, or of the thread. False: it goes
  * the long way, or there is an exception; else the context is locked until call_end. */
 bool call_begin(call *of, PyObject *context, bool on_device);

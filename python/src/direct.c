@@ -92,10 +92,14 @@ static bool of_numpy(PyObject *object, bool written, operand *o)
     return true;
 }
 
-/* False: it goes the long way. */
-static bool operand_of(PyObject *object, bool written, operand *o)
+/* An operand of a call in this context, or None. False: it goes the long way, or there is an
+ * exception. */
+static bool operand_of(PyObject *context, PyObject *object, bool written, operand *o)
 {
-    return PyArray_Check(object) ? of_numpy(object, written, o) : exchange_read(object, written, o);
+    if (PyArray_Check(object)) return of_numpy(object, written, o);
+    if (exchange_read(object, written, o)) return true;
+    const uintptr_t stream = context_stream(context);
+    return stream != 0 && exchange_ask(object, written, stream, o);
 }
 
 typedef struct matrix {
@@ -112,9 +116,9 @@ static bool has_runs(int64_t count, int64_t next, int64_t length, int64_t step, 
     return *ld >= length;
 }
 
-static bool matrix_of(PyObject *object, bool written, matrix *m)
+static bool matrix_of(PyObject *context, PyObject *object, bool written, matrix *m)
 {
-    if (!operand_of(object, written, &m->o) || m->o.axes != 2) return false;
+    if (!operand_of(context, object, written, &m->o) || m->o.axes != 2) return false;
     const int64_t *const shape = m->o.shape, *const steps = m->o.steps;
     m->by_rows = has_runs(shape[0], steps[0], shape[1], steps[1], &m->ld);
     return m->by_rows || has_runs(shape[1], steps[1], shape[0], steps[0], &m->ld);
@@ -151,15 +155,15 @@ static PyObject *sgemm(PyObject *module, PyObject *arguments)
     if (!PyArg_UnpackTuple(arguments, "sgemm", 6, 6, &given, &given_a, &given_b, &given_c,
                            &given_alpha, &given_beta))
         return NULL;
-    if (!matrix_of(given_a, false, &a) || !matrix_of(given_b, false, &b) ||
+    if (!matrix_of(given, given_a, false, &a) || !matrix_of(given, given_b, false, &b) ||
         !real_of(given_alpha, &alpha) || !real_of(given_beta, &beta))
-        Py_RETURN_NONE;
+        return long_way();
     const int64_t m = a.o.shape[0], k = a.o.shape[1], n = b.o.shape[1];
     const bool is_given = given_c != Py_None;
     if (b.o.shape[0] != k || (!is_given && beta != 0.0f)) Py_RETURN_NONE;
-    if (is_given &&
-        (!matrix_of(given_c, true, &c) || may_overlap(&a.o, &c.o) || may_overlap(&b.o, &c.o)))
-        Py_RETURN_NONE;
+    if (is_given && (!matrix_of(given, given_c, true, &c) || may_overlap(&a.o, &c.o) ||
+                     may_overlap(&b.o, &c.o)))
+        return long_way();
     if (!call_begin(&of, given, a.o.on_device || b.o.on_device || (is_given && c.o.on_device)))
         return long_way();
     PyObject *result = NULL;
@@ -168,8 +172,8 @@ static PyObject *sgemm(PyObject *module, PyObject *arguments)
     if (good) {
         result = is_given ? given_c : new_matrix(given_a, m, n);
         if (is_given) Py_INCREF(result);
-        good = result != NULL && (is_given || matrix_of(result, true, &c)) && call_add(&of, &c.o) &&
-               c.o.shape[0] == m && c.o.shape[1] == n;
+        good = result != NULL && (is_given || matrix_of(given, result, true, &c)) &&
+               call_add(&of, &c.o) && c.o.shape[0] == m && c.o.shape[1] == n;
     }
     if (good) {
         Py_BEGIN_ALLOW_THREADS status =
@@ -193,9 +197,9 @@ typedef struct vector {
     int64_t n, step;
 } vector;
 
-static bool vector_of(PyObject *object, vector *v)
+static bool vector_of(PyObject *context, PyObject *object, vector *v)
 {
-    if (!operand_of(object, false, &v->o) || v->o.axes != 1) return false;
+    if (!operand_of(context, object, false, &v->o) || v->o.axes != 1) return false;
     v->n = v->o.shape[0];
     v->step = v->n > 1 ? v->o.steps[0] : 1;
     v->x = v->o.x + (v->step < 0 ? (v->n - 1) * v->step : 0);
@@ -211,9 +215,9 @@ static PyObject *number(float value)
 }
 
 /* An array of one element. */
-static bool place_of(PyObject *object, operand *o)
+static bool place_of(PyObject *context, PyObject *object, operand *o)
 {
-    if (!operand_of(object, true, o)) return false;
+    if (!operand_of(context, object, true, o)) return false;
     for (int i = 0; i < o->axes; i++)
         if (o->shape[i] != 1) return false;
     return true;
@@ -243,9 +247,9 @@ static PyObject *reduce(PyObject *given, int which, PyObject *given_x, PyObject 
     float value;
     operand place = {.x = &value};
     call of;
-    if (!vector_of(given_x, &x) || (which != SDOT && x.step < 1)) Py_RETURN_NONE;
-    if (which == SDOT && (!vector_of(given_y, &y) || x.n != y.n)) Py_RETURN_NONE;
-    if (out != NULL && out != Py_None && !place_of(out, &place)) Py_RETURN_NONE;
+    if (!vector_of(given, given_x, &x) || (which != SDOT && x.step < 1)) return long_way();
+    if (which == SDOT && (!vector_of(given, given_y, &y) || x.n != y.n)) return long_way();
+    if (out != NULL && out != Py_None && !place_of(given, out, &place)) return long_way();
     if (!call_begin(&of, given, x.o.on_device || y.o.on_device || place.on_device))
         return long_way();
     PyObject *result = NULL;
@@ -254,7 +258,8 @@ static PyObject *reduce(PyObject *given, int which, PyObject *given_x, PyObject 
     if (good) {
         result = out == NULL ? new_place(given_x) : out;
         if (out != NULL) Py_INCREF(out);
-        good = result != NULL && (result == Py_None || out != NULL || place_of(result, &place)) &&
+        good = result != NULL &&
+               (result == Py_None || out != NULL || place_of(given, result, &place)) &&
                call_add(&of, &place);
     }
     if (good) {

@@ -49,14 +49,17 @@ void operand_span(const operand *o, uintptr_t *low, uintptr_t *high)
 
 /* ---- Reading ---- */
 
-static PyObject *in_exchange, *in_requires_grad, *in_is_neg;
+static PyObject *in_exchange, *in_dlpack, *in_dlpack_device, *in_requires_grad, *in_is_neg;
 
 bool exchange_begin(void)
 {
     in_exchange = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
+    in_dlpack = PyUnicode_InternFromString("__dlpack__");
+    in_dlpack_device = PyUnicode_InternFromString("__dlpack_device__");
     in_requires_grad = PyUnicode_InternFromString("requires_grad");
     in_is_neg = PyUnicode_InternFromString("is_neg");
-    return in_exchange != NULL && in_requires_grad != NULL && in_is_neg != NULL;
+    return in_exchange != NULL && in_dlpack != NULL && in_dlpack_device != NULL &&
+           in_requires_grad != NULL && in_is_neg != NULL;
 }
 
 /* The table lives as long as the process. */
@@ -103,6 +106,20 @@ static bool is_usable(const managed *m, bool written)
     return true;
 }
 
+static operand described(const tensor *t, const exchange_api *api, uintptr_t stream)
+{
+    operand o = {.api = api, .stream = stream, .device = t->device, .axes = t->axes};
+    o.x = (float *)((char *)t->data + t->offset);
+    o.on_device = t->device_type == CUDA;
+    int64_t next = 1;
+    for (int i = t->axes - 1; i >= 0; i--) {
+        o.shape[i] = t->shape[i];
+        o.steps[i] = t->strides != NULL ? t->strides[i] : next;
+        next *= t->shape[i];
+    }
+    return o;
+}
+
 bool exchange_read(PyObject *array, bool written, operand *o)
 {
     const exchange_api *const api = api_of(array);
@@ -113,27 +130,55 @@ bool exchange_read(PyObject *array, bool written, operand *o)
         return false;
     }
     const bool usable = is_usable(m, written);
-    if (usable) {
-        const tensor *const t = &m->tensor;
-        o->api = api;
-        o->x = (float *)((char *)t->data + t->offset);
-        o->on_device = t->device_type == CUDA;
-        o->device = t->device;
-        o->axes = t->axes;
-        int64_t next = 1;
-        for (int i = t->axes - 1; i >= 0; i--) {
-            o->shape[i] = t->shape[i];
-            o->steps[i] = t->strides != NULL ? t->strides[i] : next;
-            next *= t->shape[i];
-        }
-    }
+    if (usable) *o = described(&m->tensor, api, 0);
     if (m->end != NULL) m->end(m); /* the array itself keeps its memory */
     return usable;
 }
 
-bool exchange_works_in(const operand *o, uintptr_t stream)
+/* Is it on a CUDA device? */
+static bool is_on_device(PyObject *array)
+{
+    PyObject *const where = PyObject_CallMethodObjArgs(array, in_dlpack_device, NULL);
+    const bool on_device = where != NULL && PyTuple_Check(where) && PyTuple_Size(where) == 2 &&
+                           PyLong_AsLong(PyTuple_GetItem(where, 0)) == CUDA;
+    Py_XDECREF(where);
+    return on_device;
+}
+
+/* NULL: there is an exception. */
+static PyObject *capsule_of(PyObject *array, uintptr_t stream)
+{
+    PyObject *const method = PyObject_GetAttr(array, in_dlpack);
+    PyObject *const none = PyTuple_New(0);
+    PyObject *const named = Py_BuildValue("{s:K,s:(ii)}", "stream", (unsigned long long)stream,
+                                          "max_version", MAJOR, 0);
+    PyObject *const capsule =
+        method != NULL && none != NULL && named != NULL ? PyObject_Call(method, none, named) : NULL;
+    Py_XDECREF(named);
+    Py_XDECREF(none);
+    Py_XDECREF(method);
+    return capsule;
+}
+
+bool exchange_ask(PyObject *array, bool written, uintptr_t stream, operand *o)
+{
+    PyObject *const capsule =
+        is_on_device(array) && !is_more(array) ? capsule_of(array, stream) : NULL;
+    const char *const name = "dltensor_versioned";
+    const managed *const m = capsule != NULL && PyCapsule_IsValid(capsule, name)
+                                 ? PyCapsule_GetPointer(capsule, name)
+                                 : NULL;
+    const bool usable = m != NULL && is_usable(m, written) && m->tensor.device_type == CUDA;
+    if (usable) *o = described(&m->tensor, NULL, stream);
+    Py_XDECREF(capsule); /* the array itself keeps its memory */
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+    return usable;
+}
+
+bool exchange_precedes(const operand *o, uintptr_t stream)
 {
     void *current = NULL;
+    if (o->api == NULL) return o->stream == stream;
     if (o->api->stream_of(CUDA, o->device, &current) != 0) {
         PyErr_Clear();
         return false;

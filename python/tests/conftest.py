@@ -192,6 +192,7 @@ class NewDLPackArray(DLPackArray):
 
     def __dlpack__(self, *, stream=None, max_version=None):
         assert max_version >= (1, 0)
+        self.streams.append(stream)
         managed = _New(version=(1, 0), flags=int(self.read_only))
         return self._capsule(managed, b"dltensor_versioned", _end_new)
 

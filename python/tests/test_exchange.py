@@ -10,7 +10,7 @@ import pytest
 
 import ways
 from bounds import near, product
-from conftest import ExchangeArray, HostArray, exchange_capsule
+from conftest import DLPackArray, ExchangeArray, HostArray, NewDLPackArray, exchange_capsule
 from duoblas import _ranges
 from ways import both, taken
 
@@ -210,9 +210,10 @@ def device(sim, taken):
         yield ctx
 
 
-@pytest.fixture
-def put(sim):
-    return lambda array: ExchangeArray(sim, np.asarray(array, np.float32))
+@pytest.fixture(params=[ExchangeArray, NewDLPackArray])
+def put(request, sim):
+    """Of a library with the exchange, or one whose arrays are asked by __dlpack__, as CuPy's."""
+    return lambda array: request.param(sim, np.asarray(array, np.float32))
 
 
 def test_kept_arrays(rng, sim, taken, device, put):
@@ -252,11 +253,11 @@ def test_many_kept_arrays(rng, taken, device, put):
 
 
 @pytest.mark.parametrize("stream, of_arrays", [(0, 0), (0, 1), (9, 9)])
-def test_streams(monkeypatch, rng, sim, taken, put, stream, of_arrays):
+def test_streams(monkeypatch, rng, sim, taken, stream, of_arrays):
     """0 and 1 are both CUDA's default stream."""
     monkeypatch.setattr(ExchangeArray, "stream", of_arrays)
     a = rng.standard_normal((N, N), np.float32)
-    d, c = put(a), put(np.zeros((N, N)))
+    d, c = ExchangeArray(sim, a), ExchangeArray(sim, np.zeros((N, N), np.float32))
     with duoblas.Context(path="gpu", device=0, stream=stream) as ctx, ctx.keep(d, c):
         duoblas.ssum(a[0])
         before = taken()
@@ -267,9 +268,9 @@ def test_streams(monkeypatch, rng, sim, taken, put, stream, of_arrays):
 
 
 @pytest.mark.parametrize("why", ["other stream", "no stream", "not kept", "for the call alone"])
-def test_what_goes_the_long_way_there(monkeypatch, rng, taken, device, put, why):
+def test_what_goes_the_long_way_there(monkeypatch, rng, sim, taken, device, why):
     a = rng.standard_normal((N, N), np.float32)
-    d, c = put(a), put(np.zeros((N, N)))
+    d, c = ExchangeArray(sim, a), NewDLPackArray(sim, np.zeros((N, N), np.float32))
     if why == "other stream":
         monkeypatch.setattr(ExchangeArray, "stream", 9)
     if why == "no stream":
@@ -303,6 +304,33 @@ def test_kept_in_part(taken, device, put):
         duoblas.sgemm(d[:-1], d, c[:-1])
         device.synchronize()
         assert (c.get()[:-1] == N).all() and taken() == 1
+
+
+def test_arrays_that_are_asked(sim, taken, device):
+    """For the context's stream. What they refuse, and what their copies are, the long way knows."""
+    x, streams = NewDLPackArray(sim, np.ones(9, np.float32)), NewDLPackArray.streams
+    with device.keep(x):
+        streams.clear()
+        assert duoblas.ssum(x) == 9 and streams == [7] and taken() == 1
+        x.read_only = True
+        for problem in both(lambda: duoblas.sdot(x, x, out=x[:1])):
+            assert problem == (ValueError, "out is read-only")
+    old = DLPackArray(sim, np.ones(9, np.float32))  # it may give a copy, and not tell
+    with device.keep(old):
+        before = taken()
+        assert duoblas.ssum(old, ctx=device) == 9 and taken() == before
+
+
+def test_an_interrupt_while_an_array_is_asked(monkeypatch, sim, device):
+    asked = []
+
+    def interrupted(self, **_):
+        asked.append(self)
+        raise KeyboardInterrupt
+    monkeypatch.setattr(NewDLPackArray, "__dlpack__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        duoblas.ssum(NewDLPackArray(sim, np.ones(9, np.float32)))
+    assert len(asked) == 1
 
 
 def test_other_device(taken, device, put):
