@@ -78,9 +78,10 @@ static const exchange_api *api_of(PyObject *array)
 static bool is_more(PyObject *array)
 {
     PyObject *answer = PyObject_GetAttr(array, in_requires_grad);
-    if (answer == NULL) { /* not PyTorch's */
+    if (answer == NULL) { /* it has no such attribute: it is not PyTorch's */
+        const bool refused = !PyErr_ExceptionMatches(PyExc_AttributeError);
         PyErr_Clear();
-        return false;
+        return refused;
     }
     if (answer == Py_False) {
         Py_DECREF(answer);
