@@ -242,7 +242,7 @@ def empty_like(array: Any, shape: tuple[int, ...]) -> Any:
     number may always be in host memory."""
     maker = maker_of(array)
     if maker == "torch":
-        return array.new_empty(shape)
+        return array.new_empty(size=shape)  # without the name it takes 1 us more
     if maker == "cupy":
         with array.device:
             return sys.modules["cupy"].empty(shape, np.float32)

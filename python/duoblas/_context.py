@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Optional, Protocol, Union
 
 from . import _cuda, _scope
@@ -334,7 +334,7 @@ class Context(Locked, Unique):
         self._choose_way()
 
     def _choose_way(self) -> None:
-        """Have calls on host arrays to go the long way (_quick)? Only that one knows of these."""
+        """Have calls to go the long way (_quick)? Only that one knows of these."""
         self._long_way = self._asynchronous or any(
             x is not None for x in (self._taker, self._log, self._decide))
 
@@ -429,11 +429,6 @@ def _of_thread(device: Optional[int]) -> Context:
     return found
 
 
-def own_context(device: Optional[int]) -> Context:
-    """The context of a call without `ctx` on arrays on this device (None: in host memory)."""
-    return _scope.innermost() or _of_thread(device)
-
-
 def default_context() -> Context:
     """The context for calls without `ctx` on host arrays: the innermost `with` block's, else the
     thread's own."""
@@ -445,10 +440,11 @@ def thread_context() -> Context:
     return _of_thread(None)
 
 
-def context_for(ctx: Optional[Context], devices: Sequence[Optional[int]]) -> Context:
-    """The context for a call with arrays on these devices (None: in host memory)."""
+def context_for(ctx: Optional[Context], devices: Iterable[Optional[int]]) -> Context:
+    """The context for a call with arrays on these devices (None: in host memory). They are looked
+    at only if the call is in no block, for then the thread has a context for each device."""
     if ctx is None:
-        return own_context(next((d for d in devices if d is not None), None))
+        return _scope.innermost() or _of_thread(next((d for d in devices if d is not None), None))
     if not isinstance(ctx, Context):
         raise TypeError(f"ctx is a {type(ctx).__name__}, not a duoblas.Context")
     return ctx

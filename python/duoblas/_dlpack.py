@@ -63,6 +63,8 @@ def _capsule(array: Any, stream: Optional[int]) -> Any:
 
 def view(array: Any, stream: Optional[int]) -> View:
     """Asks the array for it."""
+    if getattr(array, "is_neg", bool)():  # PyTorch's DLPack does not tell
+        raise BufferError("a tensor with a minus sign that is still to be applied: resolve_neg()")
     capsule = _capsule(array, stream)
     flags = 0
     if _is_valid(capsule, b"dltensor_versioned"):

@@ -137,7 +137,7 @@ class Kept(Unique):
 
 
 def _make(arrays: tuple[Any, ...], ctx: Optional[Context], prepared: bool) -> Kept:
-    return Kept(context_for(ctx, [device_of(a) for a in arrays]), arrays, prepared)
+    return Kept(context_for(ctx, map(device_of, arrays)), arrays, prepared)
 
 
 def keep(*arrays: Any, ctx: Optional[Context] = None) -> Kept:

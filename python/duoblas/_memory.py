@@ -125,7 +125,7 @@ def copy(to: Any, source: Any, *, ctx: Optional[Context] = None) -> Any:
     If no elements do, as with C and F order, NumPy reorders what is in plain host memory; all else
     is a ValueError.   Since 1.0
     """
-    ctx = context_for(ctx, [device_of(to), device_of(source)])
+    ctx = context_for(ctx, map(device_of, (to, source)))
     o = operand(to, "to", True, ctx._stream)
     s = operand(source, "source", stream=ctx._stream)
     if o.shape != s.shape:

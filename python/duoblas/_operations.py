@@ -95,7 +95,7 @@ def sgemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, 
             return done
     alpha, beta = real(alpha, "alpha"), real(beta, "beta")
     c = _target(c, out, beta)
-    ctx = context_for(ctx, [device_of(x) for x in (a, b, c)])
+    ctx = context_for(ctx, map(device_of, (a, b, c)))
     stream = ctx._stream
     (oa, sa), (ob, sb) = _matrix(a, "a", stream), _matrix(b, "b", stream)
     (m, k), (rows, n) = oa.shape, ob.shape
@@ -173,7 +173,7 @@ def sgemm_batched(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float
     c = _target(c, out, beta)
     if any(isinstance(x, (list, tuple)) for x in (a, b, c)):
         return _multiply_listed(a, b, c, alpha, beta, ctx)
-    ctx = context_for(ctx, [device_of(x) for x in (a, b, c)])
+    ctx = context_for(ctx, map(device_of, (a, b, c)))
     sa, count = _stack(a, "a", ctx._stream, None)
     sb, count = _stack(b, "b", ctx._stream, count)
     if count is None:
@@ -229,7 +229,7 @@ def _multiply_listed(a: Any, b: Any, c: Any, alpha: float, beta: float,
     if count == 0 and c is None:
         raise ValueError("there are no matrices that tell the shape of c")
     of_a, of_b = (x if name in counts else [x] * count for name, x in (("a", a), ("b", b)))
-    ctx = context_for(ctx, [device_of(x) for s in (of_a, of_b, c) if s is not None for x in s])
+    ctx = context_for(ctx, (device_of(x) for s in (of_a, of_b, c) if s is not None for x in s))
     result = c
     if c is None:
         shape = [operand(x, name, stream=ctx._stream).shape
@@ -270,7 +270,7 @@ def sgemm_grouped(a: Sequence[Any], b: Sequence[Any], c: Optional[Sequence[Any]]
     c = _target(c, out, beta)
     if len(a) != len(b) or c is not None and len(c) != len(a):
         raise ValueError("there are not as many matrices in each sequence")
-    ctx = context_for(ctx, [device_of(x) for s in (a, b, c) if s is not None for x in s])
+    ctx = context_for(ctx, (device_of(x) for s in (a, b, c) if s is not None for x in s))
     result = c
     if result is None:
         result = [empty_like(x, (*operand(x, "a", stream=ctx._stream).shape[:1],
@@ -337,7 +337,7 @@ def answer(ctx: Context, result: Operand, target: Any, out: Any) -> Any:
 
 def _reduce(name: str, arrays: dict[str, Any], out: Any, ctx: Optional[Context],
             least: Optional[int]) -> Any:
-    ctx = context_for(ctx, [device_of(x) for x in (*arrays.values(), out)])
+    ctx = context_for(ctx, map(device_of, (*arrays.values(), out)))
     vectors = [_vector(x, name, ctx._stream, least) for name, x in arrays.items()]
     if len({o.shape for o in vectors}) > 1:
         raise ValueError("x and y have different lengths: "
@@ -362,17 +362,17 @@ def sasum(x: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     there when the call returns. Only an asynchronous context returns an array without dimensions:
     its value is there after `ctx.synchronize()`.
     """
-    done = quick.sasum(ctx, x) if out is None else None
+    done = quick.sasum(ctx, x, out)
     return _reduce("sasum", {"x": x}, out, ctx, 1) if done is None else done
 
 
 def ssum(x: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     """Sum of x. Arguments and result as of sasum."""
-    done = quick.ssum(ctx, x) if out is None else None
+    done = quick.ssum(ctx, x, out)
     return _reduce("ssum", {"x": x}, out, ctx, 1) if done is None else done
 
 
 def sdot(x: Any, y: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     """Inner product of x and y, both (n,) float32, with any strides. Otherwise as sasum."""
-    done = quick.sdot(ctx, x, y) if out is None else None
+    done = quick.sdot(ctx, x, y, out)
     return _reduce("sdot", {"x": x, "y": y}, out, ctx, None) if done is None else done

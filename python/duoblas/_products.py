@@ -115,7 +115,7 @@ def _product(name: str, a: Any, b: Any, out: Any, ctx: Optional[Context]) -> Any
     why = why_not(a, b) if out is None else why_not(a, b, out)
     if why is not None:
         return left(why)
-    ctx = context_for(ctx, [device_of(x) for x in (a, b, out)])
+    ctx = context_for(ctx, map(device_of, (a, b, out)))
     oa, ob = operand(a, "a", stream=ctx._stream), operand(b, "b", stream=ctx._stream)
     plan = _planned(name, oa, ob)
     if plan is None:
@@ -180,7 +180,7 @@ def dot(a: Any, b: Any, out: Any = None, *, ctx: Optional[Context] = None) -> An
     if out is None:
         done = quick.sgemm(ctx, a, b, None, 1.0, 0.0)
         if done is None:
-            done = quick.sdot(ctx, a, b)
+            done = quick.dot(ctx, a, b)
     return _product("dot", a, b, out, ctx) if done is None else done
 
 
@@ -209,13 +209,13 @@ def vdot(a: Any, b: Any, /, *, ctx: Optional[Context] = None) -> Any:
     def left(why: str) -> Any:
         return elsewhere("vdot", why, a, lambda of: of.vdot(a, b), ctx)
 
-    done = quick.sdot(ctx, a, b)
+    done = quick.dot(ctx, a, b)
     if done is not None:
         return done
     why = why_not(a, b)
     if why is not None:
         return left(why)
-    ctx = context_for(ctx, [device_of(a), device_of(b)])
+    ctx = context_for(ctx, map(device_of, (a, b)))
     oa, ob = operand(a, "a", stream=ctx._stream), operand(b, "b", stream=ctx._stream)
     if math.prod(oa.shape) != math.prod(ob.shape):
         return left("shape")

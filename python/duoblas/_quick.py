@@ -1,4 +1,4 @@
-"""The quick way of a call: NumPy's own arrays in host memory, by the compiled module `_direct`.
+"""The quick way of a call: arrays of NumPy and of PyTorch, by the compiled module `_direct`.
 
 The module lies beside the C library: in the wheel, and in a build. Without it every call goes the
 long way, which takes some 10 us more and gives the same.
@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from . import _scope
+from ._arrays import empty_like
 from ._context import Context
 from ._errors import check
 from ._library import library, library_path
+from ._ranges import adopted
 
 __all__ = ["quick"]
 
@@ -35,7 +37,7 @@ def _open() -> Any:
     address = ctypes.c_void_p
     module.use(*(ctypes.cast(function, address).value for function in
                  (library.duo_sgemm, library.duo_sasum, library.duo_ssum, library.duo_sdot)),
-               _scope.thread, _scope.blocks, Context, check)
+               _scope.thread, _scope.blocks, Context, check, adopted, empty_like)
     return module
 
 
@@ -45,9 +47,9 @@ class _LongWay:
     def _take_it(self, *_: Any) -> None:
         return None
 
-    sgemm = sasum = ssum = sdot = _take_it
+    sgemm = sasum = ssum = sdot = dot = _take_it
 
 
-# Operations of host arrays; their result is None if a call has to go the long way, which also tells
-# what is wrong. So has the first of a thread's calls in a context: it is noted there for `explain`.
+# Operations; their result is None if a call has to go the long way, which also tells what is wrong.
+# So has the first of a thread's calls in a context: it is noted there for `explain`.
 quick: Any = _open() or _LongWay()

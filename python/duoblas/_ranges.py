@@ -6,6 +6,7 @@ need the same one, the first tells it and the last takes it back.
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Callable
 from typing import Optional
 
@@ -29,6 +30,9 @@ class Range:
         self.needed = 0
         self.lasting = 0  # needs that outlast a call
 
+    def __lt__(self, other: Range) -> bool:
+        return self.low < other.low
+
 
 class Ranges(Locked):
     """The ranges that are known at present, by one pair of the library's functions.
@@ -42,7 +46,7 @@ class Ranges(Locked):
         super().__init__()
         self._tell = tell
         self._take_back = take_back
-        self._known: list[Range] = []
+        self._known: list[Range] = []  # in the order of their addresses; no two overlap
 
     def need(self, handle: _Handle, low: int, bytes: int, lasting: bool) -> Range:
         """The range that holds these bytes. let_go() has to follow."""
@@ -51,7 +55,7 @@ class Ranges(Locked):
             if held is None:
                 check(self._tell(handle, low, bytes), handle)
                 held = Range(low, low + bytes)
-                self._known.append(held)
+                insort(self._known, held)
             held.needed += 1
             held.lasting += lasting
             return held
@@ -75,7 +79,7 @@ class Ranges(Locked):
         held = Range(low, low + bytes)
         held.needed = held.lasting = 1
         with self._lock:
-            self._known.append(held)
+            insort(self._known, held)
         return held
 
     def forget(self, held: Range) -> None:
@@ -89,10 +93,8 @@ class Ranges(Locked):
             return self._find(low, low + bytes) is not None
 
     def _find(self, low: int, high: int) -> Optional[Range]:
-        for held in self._known:
-            if held.low <= low and high <= held.high:
-                return held
-        return None
+        at = bisect_right(self._known, Range(low, high))
+        return self._known[at - 1] if at > 0 and high <= self._known[at - 1].high else None
 
 
 kept = Ranges(library.duo_keep, library.duo_release)

@@ -77,7 +77,7 @@ def _sum(name: str, function: Any, x: Any, axis: Any, dtype: Any, out: Any, keep
         why = "dtype"
     if why is not None:
         return left(why)
-    ctx = context_for(ctx, [device_of(x), device_of(out)])
+    ctx = context_for(ctx, map(device_of, (x, out)))
     o = operand(x, "x", stream=ctx._stream)
     summed = _summed(axis, len(o.shape))
     if summed is None:

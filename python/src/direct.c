@@ -1,27 +1,20 @@
 /*
- * direct.c - the module duoblas._direct: the calls of nearly all programs, on NumPy's own float32
- * arrays in host memory, without a line of Python between. Everything else goes the long way, by
- * python/duoblas/_operations.py, which also raises the errors of arguments.
+ * direct.c - the module duoblas._direct: the calls of nearly all programs, on float32 arrays of
+ * NumPy and of libraries with DLPack's exchange in C, without a line of Python between. All else
+ * goes the long way, by python/duoblas/_operations.py, which also raises the errors of arguments.
  *
  * Functions return None if a call has to go the long way, and then have done nothing; else the
  * result. The interpreter's lock is free while the library works. The library is the one that the
  * package has opened; the package gives its addresses, and what it knows of contexts (use). Nothing
  * here is changed after that, so threads need no lock.
  */
-#include <pyconfig.h>
-#ifndef Py_GIL_DISABLED
-#define Py_LIMITED_API 0x03090000 /* one file for every Python */
-#endif
-#include <Python.h>
+#include "context.h"
+#include "exchange.h"
+#include "python.h"
 
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
 #define NPY_TARGET_VERSION    NPY_1_22_API_VERSION
 #include <numpy/arrayobject.h>
-
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "duoblas.h"
 
 static struct library {
     duo_status (*sgemm)(duo_context *, duo_layout, duo_transpose, duo_transpose, int64_t, int64_t,
@@ -32,132 +25,32 @@ static struct library {
                        float *);
 } library;
 
-/* Of the package: its thread-local object, the function that gives the blocks that the caller is
- * in, the class of contexts, and the function that raises the exception of a status. */
-static PyObject *thread, *blocks_around, *context_class, *raise_status;
-
-/* Names of attributes: of the thread-local object (_scope.py), of a context (_context.py), and of
- * its lock. */
-static PyObject *in_own, *in_last, *in_last_call, *in_blocks, *in_long_way, *in_handle, *in_lock,
-    *in_acquire, *in_release;
+/* _arrays.empty_like: an array for a result, of the library that made another one. */
+static PyObject *empty_like;
 
 static PyObject *use(PyObject *module, PyObject *arguments)
 {
     PyObject *given[4];
     void *address[4];
+    package of;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOO", &given[0], &given[1], &given[2], &given[3],
-                          &thread, &blocks_around, &context_class, &raise_status))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOO", &given[0], &given[1], &given[2], &given[3],
+                          &of.thread, &of.blocks, &of.context, &of.check, &of.adopted, &empty_like))
         return NULL;
     for (int i = 0; i < 4; i++) {
         address[i] = PyLong_AsVoidPtr(given[i]);
         if (PyErr_Occurred()) return NULL;
     }
     memcpy(&library, address, sizeof library);
-    Py_INCREF(thread);
-    Py_INCREF(blocks_around);
-    Py_INCREF(context_class);
-    Py_INCREF(raise_status);
+    context_use(&of);
+    Py_INCREF(empty_like);
     Py_RETURN_NONE;
-}
-
-/* ---- The context of a call ---- */
-
-/* True or false, of an attribute that is a bool or an int; absent counts as false. */
-static bool is_set(PyObject *object, PyObject *name)
-{
-    PyObject *const value = PyObject_GetAttr(object, name);
-    const bool set = value != NULL && PyObject_IsTrue(value) == 1;
-    Py_XDECREF(value);
-    PyErr_Clear();
-    return set;
-}
-
-/* The context of a call without one: of the innermost block, or the thread's own. NULL: it has to
- * be made, or looked for. */
-static PyObject *context_around(void)
-{
-    PyObject *found = NULL;
-    PyObject *const blocks = PyObject_CallObject(blocks_around, NULL);
-    const Py_ssize_t count = blocks != NULL ? PyTuple_Size(blocks) : -1;
-    if (count == 0) {
-        found = PyObject_GetAttr(thread, in_own);
-    } else if (count > 0) {
-        found = PyTuple_GetItem(blocks, count - 1);
-        if (is_set(found, in_blocks))
-            Py_INCREF(found);
-        else
-            found = NULL;
-    }
-    Py_XDECREF(blocks);
-    PyErr_Clear();
-    return found;
-}
-
-/* Was the thread's last call in it, too? Then nothing has to be noted of this one. */
-static bool is_noted(PyObject *context)
-{
-    PyObject *const last = PyObject_GetAttr(thread, in_last);
-    PyObject *const of_context = PyObject_GetAttr(context, in_last_call);
-    const bool noted = last != NULL && last != Py_None && of_context != NULL &&
-                       PyWeakref_CheckRef(of_context) && PyWeakref_GetObject(of_context) == last;
-    Py_XDECREF(of_context);
-    Py_XDECREF(last);
-    PyErr_Clear();
-    return noted;
-}
-
-/* The handle of an open context; NULL: it goes the long way, or there is an exception. The context
- * is locked, and has to be let go. */
-static duo_context *take(PyObject *given, PyObject **context)
-{
-    PyObject *const found = given == Py_None ? context_around() : given;
-    if (found != NULL && found == given) Py_INCREF(found);
-    PyObject *handle = NULL, *lock = NULL, *locked = NULL;
-    void *address = NULL;
-    if (found != NULL && (PyObject *)Py_TYPE(found) == context_class && is_noted(found) &&
-        !is_set(found, in_long_way))
-        lock = PyObject_GetAttr(found, in_lock);
-    if (lock != NULL) locked = PyObject_CallMethodObjArgs(lock, in_acquire, NULL);
-    if (locked != NULL) handle = PyObject_GetAttr(found, in_handle);
-    if (handle != NULL && PyLong_CheckExact(handle)) address = PyLong_AsVoidPtr(handle);
-    if (address == NULL && locked != NULL)
-        Py_XDECREF(PyObject_CallMethodObjArgs(lock, in_release, NULL));
-    if (lock == NULL || locked != NULL) PyErr_Clear(); /* else Ctrl-C ended the wait for the lock */
-    Py_XDECREF(handle);
-    Py_XDECREF(locked);
-    Py_XDECREF(lock);
-    if (address == NULL) Py_XDECREF(found);
-    *context = found;
-    return address;
 }
 
 static PyObject *long_way(void)
 {
     if (PyErr_Occurred()) return NULL;
     Py_RETURN_NONE;
-}
-
-/* Raises the exception of a status; false: there is one. */
-static bool let_go(PyObject *context, duo_status status)
-{
-    bool good = true;
-    if (status != DUO_OK) {
-        PyObject *const handle = PyObject_GetAttr(context, in_handle);
-        PyObject *const none =
-            handle != NULL ? PyObject_CallFunction(raise_status, "iO", (int)status, handle) : NULL;
-        good = none != NULL;
-        Py_XDECREF(none);
-        Py_XDECREF(handle);
-    }
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyObject *const lock = PyObject_GetAttr(context, in_lock);
-    if (lock != NULL) Py_XDECREF(PyObject_CallMethodObjArgs(lock, in_release, NULL));
-    Py_XDECREF(lock);
-    PyErr_Restore(type, value, trace);
-    Py_DECREF(context);
-    return good;
 }
 
 /* ---- Arguments ---- */
@@ -180,117 +73,136 @@ static bool real_of(PyObject *number, float *value)
     return true;
 }
 
-/* float32 with this number of axes, in this machine's order of bytes, aligned, and not empty; NULL:
- * it goes the long way. */
-static PyArrayObject *array_of(PyObject *object, int axes)
+/* NumPy's float32 with at most two axes, in this machine's order of bytes, aligned, and not empty.
+ * Other kinds of NumPy's arrays have rules of their own. */
+static bool of_numpy(PyObject *object, bool written, operand *o)
 {
-    if (!PyArray_CheckExact(object)) return NULL;
+    if (!PyArray_CheckExact(object)) return false;
     PyArrayObject *const array = (PyArrayObject *)object;
-    if (PyArray_TYPE(array) != NPY_FLOAT || PyArray_NDIM(array) != axes ||
-        !PyArray_ISALIGNED(array) || PyArray_ISBYTESWAPPED(array))
-        return NULL;
-    for (int i = 0; i < axes; i++)
-        if (PyArray_DIM(array, i) == 0 || PyArray_STRIDE(array, i) % (npy_intp)sizeof(float) != 0)
-            return NULL;
-    return array;
+    if (PyArray_TYPE(array) != NPY_FLOAT || PyArray_NDIM(array) > 2 || !PyArray_ISALIGNED(array) ||
+        PyArray_ISBYTESWAPPED(array) || (written && !PyArray_ISWRITEABLE(array)))
+        return false;
+    *o = (operand){.x = PyArray_DATA(array), .axes = PyArray_NDIM(array)};
+    for (int i = 0; i < o->axes; i++) {
+        o->shape[i] = PyArray_DIM(array, i);
+        o->steps[i] = PyArray_STRIDE(array, i) / (npy_intp)sizeof(float);
+        if (o->shape[i] == 0 || PyArray_STRIDE(array, i) % (npy_intp)sizeof(float) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* An operand of a call in this context, or None. False: it goes the long way, or there is an
+ * exception. */
+static bool operand_of(PyObject *context, PyObject *object, bool written, operand *o)
+{
+    if (PyArray_Check(object)) return of_numpy(object, written, o);
+    if (exchange_read(object, written, o)) return true;
+    const uintptr_t stream = context_stream(context);
+    return stream != 0 && exchange_ask(object, written, stream, o);
 }
 
 typedef struct matrix {
-    float *x;
-    int64_t rows, columns, ld;
+    operand o;
+    int64_t ld;
     bool by_rows; /* rows are contiguous in memory, else columns */
 } matrix;
 
 /* Are these runs contiguous, and do they follow each other? Then *ld is their distance. */
-static bool has_runs(npy_intp count, npy_intp next, npy_intp length, npy_intp step, int64_t *ld)
+static bool has_runs(int64_t count, int64_t next, int64_t length, int64_t step, int64_t *ld)
 {
-    const npy_intp size = (npy_intp)sizeof(float);
-    if (length > 1 && step != size) return false;
-    *ld = count > 1 ? next / size : length;
+    if (length > 1 && step != 1) return false;
+    *ld = count > 1 ? next : length;
     return *ld >= length;
 }
 
-static bool matrix_of(PyObject *object, matrix *m)
+static bool matrix_of(PyObject *context, PyObject *object, bool written, matrix *m)
 {
-    PyArrayObject *const array = array_of(object, 2);
-    if (array == NULL) return false;
-    const npy_intp *const shape = PyArray_DIMS(array), *const steps = PyArray_STRIDES(array);
-    m->x = PyArray_DATA(array);
-    m->rows = shape[0];
-    m->columns = shape[1];
+    if (!operand_of(context, object, written, &m->o) || m->o.axes != 2) return false;
+    const int64_t *const shape = m->o.shape, *const steps = m->o.steps;
     m->by_rows = has_runs(shape[0], steps[0], shape[1], steps[1], &m->ld);
     return m->by_rows || has_runs(shape[1], steps[1], shape[0], steps[0], &m->ld);
 }
 
 /* Might they have an element in common? */
-static bool may_overlap(const matrix *x, const matrix *y)
+static bool may_overlap(const operand *x, const operand *y)
 {
-    const int64_t runs[2] = {x->by_rows ? x->rows : x->columns, y->by_rows ? y->rows : y->columns};
-    const int64_t run[2] = {x->by_rows ? x->columns : x->rows, y->by_rows ? y->columns : y->rows};
-    return (uintptr_t)x->x < (uintptr_t)(y->x + ((runs[1] - 1) * y->ld + run[1])) &&
-           (uintptr_t)y->x < (uintptr_t)(x->x + ((runs[0] - 1) * x->ld + run[0]));
+    uintptr_t low[2], high[2];
+    operand_span(x, &low[0], &high[0]);
+    operand_span(y, &low[1], &high[1]);
+    return low[0] < high[1] && low[1] < high[0];
 }
 
-/* ---- Operations ---- */
+/* ---- Products ---- */
+
+/* A matrix for a product with this left factor; NULL: there is an exception. */
+static PyObject *new_matrix(PyObject *a, int64_t rows, int64_t columns)
+{
+    const npy_intp shape[2] = {rows, columns};
+    return PyArray_Check(a)
+               ? PyArray_SimpleNew(2, shape, NPY_FLOAT)
+               : PyObject_CallFunction(empty_like, "O(LL)", a, (long long)rows, (long long)columns);
+}
 
 /* sgemm(context or None, a, b, c or None, alpha, beta): c. */
 static PyObject *sgemm(PyObject *module, PyObject *arguments)
 {
-    PyObject *given, *context, *given_a, *given_b, *given_c, *given_alpha, *given_beta;
+    PyObject *given, *given_a, *given_b, *given_c, *given_alpha, *given_beta;
     matrix a, b, c;
     float alpha, beta;
+    call of;
     (void)module;
     if (!PyArg_UnpackTuple(arguments, "sgemm", 6, 6, &given, &given_a, &given_b, &given_c,
                            &given_alpha, &given_beta))
         return NULL;
-    if (!matrix_of(given_a, &a) || !matrix_of(given_b, &b) || a.columns != b.rows ||
+    if (!matrix_of(given, given_a, false, &a) || !matrix_of(given, given_b, false, &b) ||
         !real_of(given_alpha, &alpha) || !real_of(given_beta, &beta))
-        Py_RETURN_NONE;
-    const npy_intp shape[2] = {a.rows, b.columns};
-    PyObject *result = given_c;
-    if (given_c != Py_None) {
-        if (!matrix_of(given_c, &c) || !PyArray_ISWRITEABLE((PyArrayObject *)given_c) ||
-            c.rows != shape[0] || c.columns != shape[1] || may_overlap(&a, &c) ||
-            may_overlap(&b, &c))
-            Py_RETURN_NONE;
-    } else if (beta != 0.0f) {
-        Py_RETURN_NONE;
+        return long_way();
+    const int64_t m = a.o.shape[0], k = a.o.shape[1], n = b.o.shape[1];
+    const bool is_given = given_c != Py_None;
+    if (b.o.shape[0] != k || (!is_given && beta != 0.0f)) Py_RETURN_NONE;
+    if (is_given && (!matrix_of(given, given_c, true, &c) || may_overlap(&a.o, &c.o) ||
+                     may_overlap(&b.o, &c.o)))
+        return long_way();
+    if (!call_begin(&of, given, a.o.on_device || b.o.on_device || (is_given && c.o.on_device)))
+        return long_way();
+    PyObject *result = NULL;
+    duo_status status = DUO_OK;
+    bool good = call_add(&of, &a.o) && call_add(&of, &b.o);
+    if (good) {
+        result = is_given ? given_c : new_matrix(given_a, m, n);
+        if (is_given) Py_INCREF(result);
+        good = result != NULL && (is_given || matrix_of(given, result, true, &c)) &&
+               call_add(&of, &c.o) && c.o.shape[0] == m && c.o.shape[1] == n;
     }
-    duo_context *const handle = take(given, &context);
-    if (handle == NULL) return long_way();
-    if (given_c == Py_None) {
-        result = PyArray_SimpleNew(2, shape, NPY_FLOAT);
-        if (result == NULL) {
-            (void)let_go(context, DUO_OK);
-            return NULL;
-        }
-        (void)matrix_of(result, &c);
-    } else {
-        Py_INCREF(result);
+    if (good) {
+        Py_BEGIN_ALLOW_THREADS status =
+            library.sgemm(of.handle, c.by_rows ? DUO_ROW_MAJOR : DUO_COL_MAJOR,
+                          a.by_rows == c.by_rows ? DUO_NO_TRANS : DUO_TRANS,
+                          b.by_rows == c.by_rows ? DUO_NO_TRANS : DUO_TRANS, m, n, k, alpha, a.o.x,
+                          a.ld, b.o.x, b.ld, beta, c.o.x, c.ld);
+        Py_END_ALLOW_THREADS
     }
-    duo_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        library.sgemm(handle, c.by_rows ? DUO_ROW_MAJOR : DUO_COL_MAJOR,
-                      a.by_rows == c.by_rows ? DUO_NO_TRANS : DUO_TRANS,
-                      b.by_rows == c.by_rows ? DUO_NO_TRANS : DUO_TRANS, a.rows, b.columns,
-                      a.columns, alpha, a.x, a.ld, b.x, b.ld, beta, c.x, c.ld);
-    Py_END_ALLOW_THREADS if (let_go(context, status)) return result;
-    Py_DECREF(result);
-    return NULL;
+    good = call_end(&of, status) && good;
+    if (good) return result;
+    Py_XDECREF(result);
+    return long_way();
 }
 
+/* ---- Reductions ---- */
+
 typedef struct vector {
+    operand o;
     const float *x; /* the lowest element in memory */
     int64_t n, step;
 } vector;
 
-static bool vector_of(PyObject *object, vector *v)
+static bool vector_of(PyObject *context, PyObject *object, vector *v)
 {
-    PyArrayObject *const array = array_of(object, 1);
-    if (array == NULL) return false;
-    v->n = PyArray_DIM(array, 0);
-    v->step = v->n > 1 ? PyArray_STRIDE(array, 0) / (npy_intp)sizeof(float) : 1;
-    v->x = (const float *)PyArray_DATA(array) + (v->step < 0 ? (v->n - 1) * v->step : 0);
+    if (!operand_of(context, object, false, &v->o) || v->o.axes != 1) return false;
+    v->n = v->o.shape[0];
+    v->step = v->n > 1 ? v->o.steps[0] : 1;
+    v->x = v->o.x + (v->step < 0 ? (v->n - 1) * v->step : 0);
     return true;
 }
 
@@ -302,45 +214,100 @@ static PyObject *number(float value)
     return scalar;
 }
 
-/* ssum(context or None, x), sasum(context or None, x) */
+/* An array of one element. */
+static bool place_of(PyObject *context, PyObject *object, operand *o)
+{
+    if (!operand_of(context, object, true, o)) return false;
+    for (int i = 0; i < o->axes; i++)
+        if (o->shape[i] != 1) return false;
+    return true;
+}
+
+enum { SASUM, SSUM, SDOT }; /* the first two as in library.sum */
+
+/* A place for a reduction's result: an array without axes of the library that made x. None: it is a
+ * number. NULL: there is an exception. */
+static PyObject *new_place(PyObject *x)
+{
+    PyObject *place = Py_None;
+    if (PyArray_Check(x))
+        Py_INCREF(place);
+    else
+        place = PyObject_CallFunction(empty_like, "O()", x);
+    if (place == NULL || !PyArray_Check(place)) return place;
+    Py_DECREF(place);
+    Py_RETURN_NONE;
+}
+
+/* A reduction of one vector, or of two, into `out`. None: to a number; NULL: to a new place. */
+static PyObject *reduce(PyObject *given, int which, PyObject *given_x, PyObject *given_y,
+                        PyObject *out)
+{
+    vector x, y = {.n = 0};
+    float value;
+    operand place = {.x = &value};
+    call of;
+    if (!vector_of(given, given_x, &x) || (which != SDOT && x.step < 1)) return long_way();
+    if (which == SDOT && (!vector_of(given, given_y, &y) || x.n != y.n)) return long_way();
+    if (out != NULL && out != Py_None && !place_of(given, out, &place)) return long_way();
+    if (!call_begin(&of, given, x.o.on_device || y.o.on_device || place.on_device))
+        return long_way();
+    PyObject *result = NULL;
+    duo_status status = DUO_OK;
+    bool good = call_add(&of, &x.o) && call_add(&of, &y.o);
+    if (good) {
+        result = out == NULL ? new_place(given_x) : out;
+        if (out != NULL) Py_INCREF(out);
+        good = result != NULL &&
+               (result == Py_None || out != NULL || place_of(given, result, &place)) &&
+               call_add(&of, &place);
+    }
+    if (good) {
+        Py_BEGIN_ALLOW_THREADS status =
+            which == SDOT ? library.sdot(of.handle, x.n, x.x, x.step, y.x, y.step, place.x)
+                          : library.sum[which](of.handle, x.n, x.x, x.step, place.x);
+        Py_END_ALLOW_THREADS
+    }
+    good = call_end(&of, status) && good;
+    if (good && result != Py_None) return result;
+    Py_XDECREF(result);
+    return good ? number(value) : long_way();
+}
+
+/* ssum(context or None, x, out or None), sasum(context or None, x, out or None) */
 static PyObject *sum_by(PyObject *arguments, int which)
 {
-    PyObject *given, *context, *given_x;
-    vector x;
-    float value;
-    if (!PyArg_UnpackTuple(arguments, "sum", 2, 2, &given, &given_x)) return NULL;
-    if (!vector_of(given_x, &x) || x.step < 1) Py_RETURN_NONE;
-    duo_context *const handle = take(given, &context);
-    if (handle == NULL) return long_way();
-    duo_status status;
-    Py_BEGIN_ALLOW_THREADS status = library.sum[which](handle, x.n, x.x, x.step, &value);
-    Py_END_ALLOW_THREADS return let_go(context, status) ? number(value) : NULL;
+    PyObject *given, *x, *out;
+    if (!PyArg_UnpackTuple(arguments, "sum", 3, 3, &given, &x, &out)) return NULL;
+    return reduce(given, which, x, NULL, out);
 }
 static PyObject *sasum(PyObject *module, PyObject *arguments)
 {
     (void)module;
-    return sum_by(arguments, 0);
+    return sum_by(arguments, SASUM);
 }
 static PyObject *ssum(PyObject *module, PyObject *arguments)
 {
     (void)module;
-    return sum_by(arguments, 1);
+    return sum_by(arguments, SSUM);
 }
 
-/* sdot(context or None, x, y) */
+/* sdot(context or None, x, y, out or None) */
 static PyObject *sdot(PyObject *module, PyObject *arguments)
 {
-    PyObject *given, *context, *given_x, *given_y;
-    vector x, y;
-    float value;
+    PyObject *given, *x, *y, *out;
     (void)module;
-    if (!PyArg_UnpackTuple(arguments, "sdot", 3, 3, &given, &given_x, &given_y)) return NULL;
-    if (!vector_of(given_x, &x) || !vector_of(given_y, &y) || x.n != y.n) Py_RETURN_NONE;
-    duo_context *const handle = take(given, &context);
-    if (handle == NULL) return long_way();
-    duo_status status;
-    Py_BEGIN_ALLOW_THREADS status = library.sdot(handle, x.n, x.x, x.step, y.x, y.step, &value);
-    Py_END_ALLOW_THREADS return let_go(context, status) ? number(value) : NULL;
+    if (!PyArg_UnpackTuple(arguments, "sdot", 4, 4, &given, &x, &y, &out)) return NULL;
+    return reduce(given, SDOT, x, y, out);
+}
+
+/* dot(context or None, x, y): as sdot, to a new place. */
+static PyObject *dot(PyObject *module, PyObject *arguments)
+{
+    PyObject *given, *x, *y;
+    (void)module;
+    if (!PyArg_UnpackTuple(arguments, "dot", 3, 3, &given, &x, &y)) return NULL;
+    return reduce(given, SDOT, x, y, NULL);
 }
 
 /* ---- The module ---- */
@@ -369,25 +336,20 @@ PyMODINIT_FUNC PyInit__direct(void)
 {
     static PyMethodDef functions[] = {
         {"use", use, METH_VARARGS,
-         "use(addresses of sgemm, sasum, ssum, sdot; thread, blocks, Context, check)"},
+         "use(addresses of sgemm, sasum, ssum, sdot; thread, blocks, Context, check, adopted, "
+         "empty_like)"},
         {"sgemm", sgemm, METH_VARARGS, "sgemm(ctx, a, b, c, alpha, beta)"},
-        {"sasum", sasum, METH_VARARGS, "sasum(ctx, x)"},
-        {"ssum", ssum, METH_VARARGS, "ssum(ctx, x)"},
-        {"sdot", sdot, METH_VARARGS, "sdot(ctx, x, y)"},
+        {"sasum", sasum, METH_VARARGS, "sasum(ctx, x, out)"},
+        {"ssum", ssum, METH_VARARGS, "ssum(ctx, x, out)"},
+        {"sdot", sdot, METH_VARARGS, "sdot(ctx, x, y, out)"},
+        {"dot", dot, METH_VARARGS, "dot(ctx, x, y)"},
         {NULL, NULL, 0, NULL},
     };
     static struct PyModuleDef definition = {
         PyModuleDef_HEAD_INIT, "_direct", NULL, -1, functions, NULL, NULL, NULL, NULL};
     if (!is_served_by_numpy()) return NULL;
     import_array();
-    const struct {
-        PyObject **to;
-        const char *name;
-    } names[] = {{&in_own, "own"},        {&in_last, "last"},          {&in_last_call, "_last"},
-                 {&in_blocks, "_blocks"}, {&in_long_way, "_long_way"}, {&in_handle, "_handle"},
-                 {&in_lock, "_own"},      {&in_acquire, "acquire"},    {&in_release, "release"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if ((*names[i].to = PyUnicode_InternFromString(names[i].name)) == NULL) return NULL;
+    if (!exchange_begin() || !context_begin()) return NULL;
     PyObject *const module = PyModule_Create(&definition);
 #ifdef Py_GIL_DISABLED
     if (module != NULL) PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);

@@ -4,6 +4,7 @@ the simulated device (tests/CMakeLists.txt), which the fixture `sim` controls.""
 import ctypes
 import os
 import sys
+import types
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -46,9 +47,10 @@ class Sim:
     """tests/sim/sim.h"""
 
     def __init__(self):
-        for name in ("foreign_malloc", "foreign_free", "read", "write", "set_delay", "violations",
-                     "uploaded_bytes", "downloaded_bytes"):
+        for name in ("foreign_malloc", "foreign_free", "read", "write", "set_delay", "hold",
+                     "violations", "uploaded_bytes", "downloaded_bytes"):
             setattr(self, name, getattr(library, "sim_" + name))
+        self.hold.argtypes = [ctypes.c_bool]
         self.foreign_malloc.argtypes = [ctypes.c_int, ctypes.c_size_t]
         self.foreign_malloc.restype = ctypes.c_void_p
         self.foreign_free.argtypes = [ctypes.c_void_p]
@@ -64,6 +66,7 @@ def sim():
     device = Sim()
     before = device.violations()
     yield device
+    device.hold(False)
     device.set_delay(0)
     assert device.violations() == before
 
@@ -157,9 +160,10 @@ class DLPackArray(DeviceArray):
     """An array in the simulated device's memory, by DLPack. Remembers the streams it was given."""
 
     streams: list = []
+    kind = 2
 
     def __dlpack_device__(self):
-        return 2, 0
+        return self.kind, 0
 
     def _fill(self, tensor):
         """Returns what has to live as long as the tensor."""
@@ -167,8 +171,8 @@ class DLPackArray(DeviceArray):
         dims = ctypes.c_int64 * max(1, view.ndim)
         shape, strides = dims(*view.shape), dims(*(s // view.itemsize for s in view.strides))
         tensor.data, tensor.byte_offset = self.address - 8, 8
-        tensor.device[:], tensor.ndim, tensor.dtype[:] = (2, 0), view.ndim, (2, 8 * view.itemsize,
-                                                                             1, 0)
+        tensor.device[:], tensor.ndim = (self.kind, 0), view.ndim
+        tensor.dtype[:] = 2, 8 * view.itemsize, 1, 0
         tensor.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
         if not view.flags.c_contiguous:  # else they may be missing
             tensor.strides = ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64))
@@ -188,8 +192,79 @@ class NewDLPackArray(DLPackArray):
 
     def __dlpack__(self, *, stream=None, max_version=None):
         assert max_version >= (1, 0)
+        self.streams.append(stream)
         managed = _New(version=(1, 0), flags=int(self.read_only))
         return self._capsule(managed, b"dltensor_versioned", _end_new)
+
+
+# ---- The same by DLPack's exchange in C ----
+
+class _Exchange(ctypes.Structure):
+    """DLPackExchangeAPI"""
+
+    _fields_ = [("version", ctypes.c_uint32 * 2), ("previous", ctypes.c_void_p),
+                *((name, ctypes.c_void_p) for name in ("allocate", "managed_of", "array_of",
+                                                       "tensor_of", "stream_of"))]
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def _end_managed(managed):
+    del _living[managed]
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
+def _managed_of(array, to):
+    if array.fails:
+        return -1
+    managed = _New(version=array.version, flags=array.flags | array.read_only)
+    managed.deleter = ctypes.cast(_end_managed, ctypes.c_void_p)
+    _living[ctypes.addressof(managed)] = managed, array._fill(managed.tensor)
+    to[0] = ctypes.addressof(managed)
+    return 0
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+def _stream_of(kind, device, to):
+    assert (kind, device) == (2, 0)
+    to[0] = ExchangeArray.stream
+    return 0
+
+
+_exchange = _Exchange(version=(1, 3), **{name: ctypes.cast(function, ctypes.c_void_p) for
+                                         name, function in (("managed_of", _managed_of),
+                                                            ("stream_of", _stream_of))})
+
+
+def exchange_capsule(table=_exchange):
+    """What a type with the exchange has as its attribute."""
+    return _new_capsule(ctypes.addressof(table), b"dlpack_exchange_api", None)
+
+
+class ExchangeArray(NewDLPackArray):
+    """An array of a library with the exchange, which works in one stream."""
+
+    __dlpack_c_exchange_api__ = exchange_capsule()
+    stream = 7
+    version, flags, fails = (1, 3), 0, False
+
+
+class HostArray(ExchangeArray):
+    """The same in host memory."""
+
+    kind = 1
+
+    def __init__(self, array):
+        self.view = np.asarray(array)
+        self.memory = types.SimpleNamespace(like=self.view, address=self.view.ctypes.data)
+        self.read_only = False
+
+    def __array__(self, dtype=None, copy=None):
+        view = self.view.view()
+        view.flags.writeable = not self.read_only
+        return view
+
+    def get(self):
+        return self.view
 
 
 @pytest.fixture

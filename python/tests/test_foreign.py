@@ -81,6 +81,24 @@ def test_operands(monkeypatch, maker, kind):
         duoblas.ssum(A[0], out=maker(np.zeros(1)))
 
 
+def test_arrays_are_asked_once():
+    """A call in a context of the program's need not know their device before."""
+    asked = []
+
+    class Asked(Other):
+        def __dlpack_device__(self):
+            asked.append(self)
+            return super().__dlpack_device__()
+
+    a, c = Asked(A), Asked(np.zeros((3, 3), np.float32))
+    with duoblas.Context():
+        duoblas.sgemm(a, A.T, c)
+        assert len(asked) == 2
+    with duoblas.Context() as ctx:
+        duoblas.ssum(Asked(A[0]), ctx=ctx)
+        assert len(asked) == 3
+
+
 class Managed:
     """Managed memory by the CUDA array interface."""
 
@@ -177,8 +195,8 @@ def test_results_that_would_be_lost(c):
 class _Tensor(Other):
     """As PyTorch's: its results are its own."""
 
-    def new_empty(self, shape):
-        return _Tensor(np.full(shape, np.nan, np.float32))
+    def new_empty(self, size):
+        return _Tensor(np.full(size, np.nan, np.float32))
 
     def __array__(self, dtype=None, copy=None):
         return self.array
@@ -248,3 +266,17 @@ def test_torch(rng):
     for bad in (a.double(), torch.zeros(3, 3, requires_grad=True)):
         with pytest.raises((TypeError, RuntimeError, BufferError)):
             duoblas.sgemm(bad, bad)
+
+
+def test_a_minus_sign_that_is_still_to_be_applied():
+    """PyTorch's DLPack would give the elements without it."""
+    class Negative(Other):
+        def is_neg(self):
+            return True
+
+    with pytest.raises(BufferError, match="minus sign"):
+        duoblas.ssum(A[0], out=Negative(np.zeros(1, np.float32)))
+    c = np.zeros((3, 3), np.float32)
+    with pytest.raises(BufferError, match="minus sign"):
+        duoblas.sgemm(Negative(A), A.T, c)
+    assert (c == 0).all()

@@ -191,11 +191,12 @@ def test_calls_do_not_wait(on_gpu, sim, rng):
     a = numbers(rng, 64, 64)
     da, dc = put(a), duoblas.device_empty((64, 64))
     on_gpu.synchronize()
-    sim.set_delay(50)
+    sim.hold(True)
     event = duoblas.Event()
     duoblas.sgemm(da, da, dc)
     event.record()
     assert not event.query()
+    sim.hold(False)
     assert near(read(dc), *product(a, a))  # waits
 
 

@@ -14,50 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import duoblas
-from duoblas import _operations, _products, _quick
+import ways
+from duoblas import _quick
+from ways import both, taken
 
-pytestmark = pytest.mark.skipif(isinstance(_quick.quick, _quick._LongWay),
-                                reason="there is no compiled module beside the library")
-
-
-def take(monkeypatch, way):
-    """Calls go this way."""
-    for module in (_operations, _products):
-        monkeypatch.setattr(module, "quick", way)
-
-
-@pytest.fixture
-def taken(monkeypatch):
-    """The number of calls that went the quick way."""
-    class Counted:
-        number = 0
-
-        def __getattr__(self, name):
-            function = getattr(_quick.quick, name)
-
-            def call(*arguments):
-                done = function(*arguments)
-                Counted.number += done is not None
-                return done
-            return call
-
-    duoblas.ssum(np.ones(1, np.float32))  # this thread's last call was in its own context
-    take(monkeypatch, Counted())
-    return lambda: Counted.number
-
-
-def both(call):
-    """The outcomes of a call by the quick way and by the long one."""
-    found = []
-    duoblas.ssum(np.ones(1, np.float32))
-    for way in (_quick.quick, _quick._LongWay()):
-        with pytest.MonkeyPatch.context() as patch:
-            take(patch, way)
-            try:
-                found.append(call())
-            except Exception as problem:
-                found.append((type(problem), str(problem)))
-    return found
+pytestmark = ways.needs_module
 
 
 def same(x, y):
@@ -148,7 +109,9 @@ def test_plain_calls_take_it(taken):
     duoblas.vdot(a[:, 0], a[:, 1])
     for function in (duoblas.ssum, duoblas.sasum):
         function(a[:, 0])
-    assert taken() == 8
+        function(a[:, 0], out=np.empty((), np.float32))
+    duoblas.sdot(a[0], b[0], out=c[:1, 0])
+    assert taken() == 11
 
 
 def test_shared_elements_are_found(taken):
@@ -176,13 +139,14 @@ def test_statuses_become_exceptions():
         from duoblas import _library, _quick
         from duoblas._context import Context, default_context
         from duoblas._errors import check
-        from duoblas import _scope
+        from duoblas import _arrays, _ranges, _scope
         Sum = ctypes.CFUNCTYPE(*[ctypes.c_int] * 1, *[ctypes.c_void_p] * 5)
         failing = Sum(lambda *_: int(duoblas.Status.ERR_MEMORY))
         address = ctypes.cast(failing, ctypes.c_void_p).value
         x = np.ones(3, np.float32)
         duoblas.ssum(x)
-        _quick.quick.use(*[address] * 4, _scope.thread, _scope.blocks, Context, check)
+        _quick.quick.use(*[address] * 4, _scope.thread, _scope.blocks, Context, check,
+                         _ranges.adopted, _arrays.empty_like)
         for call in (lambda: duoblas.ssum(x), lambda: duoblas.sasum(x)):
             for _ in range(3):
                 try:
