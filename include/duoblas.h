@@ -233,7 +233,8 @@ DUO_API duo_status duo_create(duo_context **ctx);
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT (not a live context), DUO_ERR_CAPTURE (the program captures
  *            the context's stream: it goes on), DUO_ERR_LOST (the device was lost with
- *            queued work on it), DUO_ERR_DEVICE (its work could not be waited for; the context is
+ *            queued work on it), DUO_ERR_WRONG (a check has found a wrong result:
+ *            duo_set_verify), DUO_ERR_DEVICE (its work could not be waited for; the context is
  *            ended all the same).
  * Since      1.0
  */
@@ -338,7 +339,7 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  * duo_set_verify - check results while the program runs, to find a GPU, memory or kernel that errs
  * silently.
  *
- *   rate   the part of the context's calls whose results are checked: 1 all, 0 none. 0 <= rate <= 1.
+ *   rate   the part of the context's calls whose results are checked: from 0, none, to 1, all.
  *          Default: DUOBLAS_VERIFY, else 0.
  *   seed   decides which calls, together with their order in the context: any number
  *
@@ -605,8 +606,9 @@ DUO_API duo_status duo_warm_up(duo_context *ctx);
 /**
  * duo_synchronize - wait until all work of this context is done.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_LOST
- *            (results that were only on the device are gone), DUO_ERR_DEVICE (the device works, but
- *            could not be waited for now: call again).
+ *            (results that were only on the device are gone), DUO_ERR_WRONG (a check has found a
+ *            wrong result: duo_set_verify), DUO_ERR_DEVICE (the device works, but could not be
+ *            waited for now: call again).
  * Since      1.0
  */
 DUO_API duo_status duo_synchronize(duo_context *ctx);

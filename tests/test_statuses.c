@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/checked.h"
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"
 #include "support/documented.h"
@@ -232,6 +233,7 @@ static duo_device_info info;
 static duo_decision decision;
 static duo_node found;
 static int device_count, threads;
+static int64_t numbers[2];
 
 static void no_log(void *user, const char *line)
 {
@@ -476,6 +478,29 @@ static duo_status asynchronous_without_memory(void)
     for (int i = 0; i < MANY && status == DUO_OK; i++) status = duo_set_async(made[i], 1);
     (void)fail_memory_at(0);
     for (int i = 0; i < MANY; i++) (void)duo_destroy(made[i]);
+    return status;
+}
+
+/* A product of memory on the device gets a wrong element. */
+static duo_status wrong_result(duo_status (*tells)(duo_context *))
+{
+    enum { FLOATS = 3 };
+    duo_context *checks = NULL;
+    void *x = NULL;
+    const float ones[FLOATS] = {1.0f, 1.0f, 1.0f};
+    CHECK_STATUS(DUO_OK, duo_create(&checks));
+    CHECK_STATUS(DUO_OK, duo_malloc(checks, sizeof ones, &x));
+    CHECK_STATUS(DUO_OK, duo_copy(checks, x, ones, sizeof ones));
+    CHECK_STATUS(DUO_OK, duo_set_verify(checks, 1.0, 0));
+    float *const at = x;
+    sim_err(1);
+    CHECK_STATUS(DUO_OK, duo_sgemm(checks, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 1, 1, 1, 1.0f,
+                                   at, 1, at + 1, 1, 0.0f, at + 2, 1));
+    const duo_status status = tells(checks);
+    sim_err(0);
+    duo_checked_reset();
+    if (tells != duo_destroy) (void)duo_destroy(checks);
+    (void)duo_free(NULL, x);
     return status;
 }
 

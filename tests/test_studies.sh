@@ -16,8 +16,8 @@ for name in $(env | sed -n 's/^\(DUOBLAS_[A-Z_]*\)=.*/\1/p'); do unset "$name"; 
 # Each has a help of its own; that of all does not list it.
 expect 0 bench --help
 checks=$((checks + 1))
-! grep -Eq '^  (introduction|mixed|adapt|large|timeline|stall|lanes|new-memory|remembered|checks) ' \
-    "$place/out" ||
+names='introduction|mixed|adapt|large|timeline|stall|lanes|new-memory|remembered|checks'
+! grep -Eq "^  ($names) " "$place/out" ||
     fail 'bench --help lists studies'
 for study in introduction mixed adapt large timeline stall lanes new-memory remembered checks; do
     expect 0 bench $study --help

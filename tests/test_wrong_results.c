@@ -14,6 +14,7 @@
 #include "call/verify.h"
 #include "data/checked.h"
 #include "gpu/backend/devices.h"
+#include "sim/sim.h"
 #include "support/data.h"
 #include "support/harness.h"
 #include "support/places.h"
@@ -241,6 +242,48 @@ static void flips_on_the_device(void)
     test_context_end(ctx);
 }
 
+/* The device itself errs in a call on host memory: the program gets the right result all the same,
+ * and duo_explain_last says what has happened. */
+static void an_error_that_nobody_tells(void)
+{
+    test_case("wrong results/an error that nobody tells");
+    enum { EDGE = 30 };
+    if (!test_on_sim()) return;
+    test_rng rng = test_rng_for("an error that nobody tells");
+    duo_context *const ctx = test_context();
+    float *const a = made(&rng, DATA_SIGNED, EDGE * EDGE), *const b =
+                                                               made(&rng, DATA_SIGNED, EDGE * EDGE);
+    float *const c = made(&rng, DATA_SIGNED, EDGE * EDGE), *const right =
+                                                               malloc(EDGE * EDGE * sizeof *c);
+    for (int checked = 0; checked <= 1; checked++) {
+        duo_decision told = {.size = sizeof told};
+        memcpy(right, c, EDGE * EDGE * sizeof *c);
+        CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_TRANS, EDGE, EDGE,
+                                       EDGE, 0.5f, a, EDGE, b, EDGE, 0.5f, right, EDGE));
+        CHECK_STATUS(DUO_OK, duo_set_verify(ctx, checked, 0));
+        const int64_t before = wrong_now();
+        sim_err(1);
+        CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_TRANS, EDGE, EDGE,
+                                       EDGE, 0.5f, a, EDGE, b, EDGE, 0.5f, c, EDGE));
+        sim_err(0);
+        CHECK(wrong_now() - before == checked, "%d found", (int)(wrong_now() - before));
+        double off = 0.0;
+        for (int i = 0; i < EDGE * EDGE; i++)
+            off = fmax(off, fabs((double)c[i] - (double)right[i]));
+        CHECK(checked ? off < 1e-4 : off > 0.1, "%g off", off);
+        CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &told));
+        if (checked) test_contains(told.note, "was wrong; the CPU computed it again");
+        if (!checked) memcpy(c, right, EDGE * EDGE * sizeof *c);
+    }
+    duo_checked_reset();
+    CHECK_STATUS(DUO_OK, duo_set_verify(ctx, 0.0, 0));
+    test_context_end(ctx);
+    free(a);
+    free(b);
+    free(c);
+    free(right);
+}
+
 /* The second wrong result of a device is its last. */
 static void a_device_that_errs(void)
 {
@@ -438,6 +481,7 @@ static const test_entry tests[] = {{"rates", rates},
                                    {"reductions", reductions},
                                    {"flips_in_host_memory", flips_in_host_memory},
                                    {"flips_on_the_device", flips_on_the_device},
+                                   {"an_error_that_nobody_tells", an_error_that_nobody_tells},
                                    {"a_device_that_errs", a_device_that_errs},
                                    {NULL, NULL}};
 

@@ -20,7 +20,8 @@ WAYS = [copy.copy, copy.deepcopy] + [
 def values():
     duoblas.ssum(X)
     for error in (duoblas.DuoBLASError, duoblas.ArgumentError, duoblas.OutOfMemoryError,
-                  duoblas.DeviceError, duoblas.DeviceLostError):
+                  duoblas.DeviceError, duoblas.DeviceLostError,
+                  duoblas.WrongResultError):
         yield error(duoblas.Status.ERR_DEVICE, "said")
         yield error(-99)
     yield from duoblas.Status

@@ -22,6 +22,7 @@ void sim_reset(void)
     sim.direct_links = true;
     sim.delay_microseconds = 0;
     memset(sim.order, 0, sizeof sim.order);
+    sim.err_nth = 0;
     sim.async_nth = 0;
     memset(sim.count, 0, sizeof sim.count);
     sim.uploaded = sim.downloaded = 0;
@@ -99,6 +100,8 @@ void sim_fail_async(int nth, bool garbage)
     sim.async_garbage = garbage;
     pthread_mutex_unlock(&sim_lock);
 }
+
+void sim_err(int nth) { sim.err_nth = nth; }
 
 void sim_lose(int device)
 {

@@ -79,6 +79,7 @@ typedef struct sim_state {
     int delay_microseconds;
     bool hold;
     order order[SIM_KINDS];
+    _Atomic int err_nth;
     int async_nth;
     bool async_garbage;
 
