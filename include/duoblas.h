@@ -1010,7 +1010,8 @@ DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t
  *   bytes       > 0.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
- *            registered range), DUO_ERR_DEVICE (no usable GPU, or not device memory).
+ *            registered range), DUO_ERR_DEVICE (no usable GPU, or not device memory),
+ *            DUO_ERR_MEMORY (host).
  * Since      1.0
  */
 DUO_API duo_status duo_adopt(duo_context *ctx, const void *device_ptr, size_t bytes);

@@ -352,7 +352,7 @@ static void foreign(void)
     duo_context *const ctx = context();
     void *const memory = on_sim() ? sim_foreign_malloc(0, sizeof kept) : spare;
     const duo_status status = memory != NULL ? duo_adopt(ctx, memory, sizeof kept) : DUO_ERR_DEVICE;
-    expect(status == DUO_OK || status == DUO_ERR_DEVICE, "adopt: %d", (int)status);
+    if (status != DUO_ERR_DEVICE) may(status, "duo_adopt("); /* perhaps there is no GPU */
     if (status == DUO_OK) {
         if (MAY(duo_copy(ctx, memory, x, sizeof kept)) && MAY(duo_ssum(ctx, N, memory, 1, &sum)))
             expect(sum == sum_of(N), "a sum of adopted memory");
