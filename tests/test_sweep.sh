@@ -22,7 +22,9 @@ all_called() { # PROGRAM MAP
 }
 all_called "$build/tests/sweep_native" "$source/src/duoblas.map"
 
-for program in native native_sim; do
+all_called "$build/tests/sweep_blas" "$source/src/blas/blas.map"
+
+for program in native native_sim blas blas_sim; do
     echo "== $program"
     "$build/tests/sweep_$program" "$@" || failures=$((failures + 1))
 done

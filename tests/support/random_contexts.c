@@ -58,10 +58,12 @@ static void set_path(actor *a, context *c)
 
 static void set_device(actor *a, context *c)
 {
-    const int device = (int)any(a, 0, DEVICES - 1), devices[] = {device, 1 - device};
+    const int most = a->program->devices;
+    if (most == 0) return;
+    const int device = (int)any(a, 0, most - 1), devices[] = {device, 1 - device};
     const bool both = one_in(a, 3);
     const duo_status status =
-        both ? CALL(a, duo_set_devices(c->ctx, devices, DEVICES), "context %d: devices from %d",
+        both ? CALL(a, duo_set_devices(c->ctx, devices, most), "context %d: devices from %d",
                     (int)(c - a->context), device)
              : CALL(a, duo_set_device(c->ctx, device), "context %d: device %d",
                     (int)(c - a->context), device);
