@@ -95,7 +95,6 @@ static int soak(bool real, double minutes, uint64_t seed)
         is_wrong = atomic_load(&running.wrong);
         if (is_wrong) break;
         last = resident();
-        if (getenv("SOAK_TELL")) fprintf(stderr, "%ju %d %d %d: %jd KiB\n", (uintmax_t)programs, running.actors, (int)running.mood, running.defaults, (intmax_t)last / 1024);
         if (last > first && seconds() - begun < wanted / 4) first = last;
     }
     const bool grown = minutes >= 1.0 && last - first > MOST_GROWTH;

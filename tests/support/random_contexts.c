@@ -74,6 +74,8 @@ static void set_device(actor *a, context *c)
 static void set_async(actor *a, context *c)
 {
     const bool on = !c->async;
+    /* Each loss of awaited results costs their ring for good: in truth once for a device. */
+    if (a->program->followed && a->program->mood == LOSING) return;
     const duo_status status =
         CALL(a, duo_set_async(c->ctx, on), "context %d: async %d", (int)(c - a->context), on);
     settle(a, status, on ? 0 : MAY_LOSE | MAY_DEVICE, "set_async");
