@@ -143,7 +143,7 @@ static void begin_program(program *p, actor *first, uint64_t seed)
     p->mood = one_in(first, 2) ? LOSING : (mood)any(first, CALM, FAILING);
     p->actors = (int)any(first, 1, p->most_actors);
     /* A thread's default context lives on, and would miss its lost device. */
-    p->defaults = one_in(first, 4) && !(p->followed && p->mood == LOSING);
+    p->defaults = one_in(first, 4) && !p->followed;
     p->keeps = one_in(first, 2);
     p->devices = DEVICES;
     if (p->real) {
