@@ -26,7 +26,7 @@ extern void __libc_free(void *);
 enum { MOST_OUTSIDERS = 8 };
 static struct {
     uintptr_t low, high;
-} outsider[MOST_OUTSIDERS]; /* the program, and libraries with the simulated device */
+} outsider[MOST_OUTSIDERS]; /* the program, with Python's library, and the simulated device */
 static int outsiders;
 static __thread int depth; /* calls of these functions that are under way */
 
@@ -36,7 +36,8 @@ static int find_outsiders(struct dl_phdr_info *info, size_t size, void *unused)
     const int program = info->dlpi_name[0] == '\0';
     const char *const slash = strrchr(info->dlpi_name, '/');
     const char *const name = slash != NULL ? slash + 1 : info->dlpi_name;
-    if (!program && (strstr(name, "duoblas") == NULL || strstr(name, "-sim.so") == NULL)) return 0;
+    const int sim = strstr(name, "duoblas") != NULL && strstr(name, "-sim.so") != NULL;
+    if (!program && !sim && strncmp(name, "libpython", 9) != 0) return 0;
     if (outsiders == MOST_OUTSIDERS) return 1;
     uintptr_t high = 0;
     for (int i = 0; i < info->dlpi_phnum; i++)

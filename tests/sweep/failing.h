@@ -2,8 +2,8 @@
  * failing.h - to be preloaded: calls to the system fail, in any program.
  *
  * Calls count that the library makes, and that others make for it: the C library, another BLAS.
- * Those of the program itself and of the simulated device do not count. Neither do calls that one
- * of these functions makes itself.
+ * Those of the program itself do not count (Python's library is a part of it), nor those of the
+ * simulated device, nor calls that one of these functions makes itself.
  */
 #ifndef DUO_TESTS_FAILING_H
 #define DUO_TESTS_FAILING_H

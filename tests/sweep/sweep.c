@@ -305,7 +305,7 @@ static int kind_of(const char *name)
 
 int main(int argc, char **argv)
 {
-    enum { USUAL = 40 }; /* points of a scenario */
+    enum { USUAL = 10 }; /* points of a scenario */
     if (argc == 3 && strcmp(argv[2], "count") == 0) return count(scenario_of(argv[1]));
     if (argc == 5)
         return try_point(scenario_of(argv[1]), kind_of(argv[2]), strcmp(argv[3], "later") == 0,
