@@ -786,14 +786,13 @@ static void lists_to_host(void)
     for (int way = 0; way < 2; way++) {
         test_fill_poison(c, COUNT * FLOATS);
         CHECK_STATUS(DUO_OK, duo_copy(ctx, out, c, sizeof c));
-        CHECK_STATUS(
-            DUO_OK,
-            way == 0 ? duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE, EDGE,
-                                         EDGE, 1.0f, there, EDGE, there + COUNT, EDGE, 0.0f, outs,
-                                         EDGE, COUNT)
-                     : duo_sgemm_grouped(ctx, DUO_COL_MAJOR, 1, plainly, plainly, edge, edge, edge,
-                                         one, there, edge, there + COUNT, edge, zero, outs, edge,
-                                         size));
+        CHECK_STATUS(DUO_OK, way == 0
+                                 ? duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS,
+                                                     EDGE, EDGE, EDGE, 1.0f, there, EDGE,
+                                                     there + COUNT, EDGE, 0.0f, outs, EDGE, COUNT)
+                                 : duo_sgemm_grouped(ctx, DUO_COL_MAJOR, 1, plainly, plainly, edge,
+                                                     edge, edge, one, there, edge, there + COUNT,
+                                                     edge, zero, outs, edge, size));
         CHECK_STATUS(DUO_OK, duo_copy(ctx, c, out, sizeof c));
         for (int i = 0; i < COUNT * FLOATS; i++) CHECK(c[i] == EDGE, "%g", (double)c[i]);
     }

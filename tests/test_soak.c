@@ -1,8 +1,8 @@
 /*
  * test_soak.c - a long life: random programs (support/random_program.h) one after the other in one
- * process, each with 1 to 32 threads, while a timer interrupts them. The simulated devices fail, are
- * lost and come back. Every result is checked, and at the end the process is as large as it was
- * after its first part.
+ * process, each with 1 to 32 threads, while a timer interrupts them. The simulated devices have
+ * little memory, fail, are lost and come back. Every result is checked, and at the end the process
+ * is as large as it was after its first quarter.
  *
  *     test_soak sim|gpu [-seed N] [MINUTES]
  *

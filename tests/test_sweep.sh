@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# test_sweep.sh BUILD SOURCE [--long] [-seed N] - everything fails once (sweep/sweep.h): allocations,
-# maps, threads, files, libraries and the backend's calls, through every function of the library and
-# of the drop-in, and through Python. Some points at random; with --long all. Then one allocation in
-# five fails (sweep/deaths).
+# test_sweep.sh BUILD SOURCE [--long] [-seed N] - everything fails once (sweep/sweep.h):
+# allocations, maps, threads, files, libraries and the backend's calls, through every function of
+# the library and of the drop-in, and through Python. Some points at random; with --long all. Then
+# one allocation in five fails (sweep/deaths).
 set -euo pipefail
 
 build=$1

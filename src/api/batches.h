@@ -11,8 +11,8 @@
 typedef struct duo_lists {
     float *const *of[DUO_OPERANDS];
     bool unread[DUO_OPERANDS]; /* it is in device memory */
-    bool to_host; /* one of these may lead to memory of duo_malloc that lies in host memory */
-    float **copies;            /* duo_lists_read: what is to be freed */
+    bool to_host;   /* one of these may lead to memory of duo_malloc that lies in host memory */
+    float **copies; /* duo_lists_read: what is to be freed */
 } duo_lists;
 
 /* Finds out which lists of `count` addresses are on the device. DUO_ERR_RANGE: one runs over the

@@ -22,8 +22,7 @@ static int device_of(const void *address)
     duo_residency_lock();
     const duo_region *const region =
         duo_residency_find((uintptr_t)address, (uintptr_t)address + 1, &crosses);
-    const int device =
-        region != NULL && duo_region_lies_on_device(region) ? region->device : -1;
+    const int device = region != NULL && duo_region_lies_on_device(region) ? region->device : -1;
     duo_residency_unlock();
     return device;
 }

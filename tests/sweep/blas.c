@@ -1,5 +1,5 @@
-/* blas.c - scenarios of sweep.h through the drop-in: each of its names. BLAS has no status, so every
- * result has to be right. */
+/* blas.c - scenarios of sweep.h through the drop-in: each of its names. BLAS has no status, so
+ * every result has to be right. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,10 +38,8 @@ static void check(const float *to, int n, const char *what)
     expect(right, "%s of %d^3", what, n);
 }
 
-/*
- * All functions of a family. LETTERS_: Fortran's names, which end with END; C_: those of C; INT: the
- * integers; a scenario of small calls and one of large ones.
- */
+/* All functions of a family, and scenarios of small calls and of large ones. LETTERS: how Fortran's
+ * names begin, which end with END; C, C_END: likewise those of C; INT: the integers. */
 #define FAMILY(name, LETTERS, END, C, C_END, INT)                                                  \
     void LETTERS##sgemm##END(const char *, const char *, const INT *, const INT *, const INT *,    \
                              const float *, const float *, const INT *, const float *,             \
@@ -78,8 +76,8 @@ static void check(const float *to, int n, const char *what)
                                                                                                    \
     static void name(void)                                                                         \
     {                                                                                              \
-        static const INT n = N, step = 1, edge[] = {EDGE, EDGE}, size[] = {COUNT / 3,              \
-                                                                           COUNT - COUNT / 3};     \
+        static const INT n = N, step = 1, edge[] = {EDGE, EDGE},                                   \
+                         size[] = {COUNT / 3, COUNT - COUNT / 3};                                  \
         static const int plainly[] = {111, 111};                                                   \
         static const float one[] = {1.0f, 1.0f}, zero[] = {0.0f, 0.0f};                            \
         const float *as[COUNT], *bs[COUNT];                                                        \

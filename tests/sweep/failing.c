@@ -239,8 +239,7 @@ int munmap(void *at, size_t bytes)
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
                    void *argument)
 {
-    REAL(int, pthread_create,
-         (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))
+    REAL(int, pthread_create, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))
     if (fails(FAILING_THREAD, CALLER)) return EAGAIN;
     depth++;
     const int status = real(thread, attributes, body, argument);
@@ -248,54 +247,55 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     return status;
 }
 
-#define OPENS(type, name, parameters, arguments, failure)                                          \
-    {                                                                                              \
-        REAL(type, name, parameters)                                                               \
-        if (fails(FAILING_OPEN, CALLER)) return failure;                                           \
-        depth++;                                                                                   \
-        type const got = real arguments;                                                           \
-        depth--;                                                                                   \
-        return got;                                                                                \
-    }
+/* Returns what the C library's function returns, or `failure`. */
+#define OPEN(type, name, parameters, arguments, failure)                                           \
+    REAL(type, name, parameters)                                                                   \
+    if (fails(FAILING_OPEN, CALLER)) return failure;                                               \
+    depth++;                                                                                       \
+    type const got = real arguments;                                                               \
+    depth--;                                                                                       \
+    return got
 
-/* The third argument is read also where there is none, as the C library's function does. */
-#define MODE                                                                                       \
+/* The argument behind the flags. It is read also where there is none, as the C library does. */
+#define READ_MODE(mode)                                                                            \
     va_list list;                                                                                  \
     va_start(list, flags);                                                                         \
     const unsigned mode = va_arg(list, unsigned);                                                  \
-    va_end(list);
+    va_end(list)
 
 #undef open
 #undef openat
 int open(const char *path, int flags, ...)
 {
-    MODE
-    OPENS(int, open, (const char *, int, ...), (path, flags, mode), -1)
+    READ_MODE(mode);
+    OPEN(int, open, (const char *, int, ...), (path, flags, mode), -1);
 }
 
 int open64(const char *path, int flags, ...)
 {
-    MODE
-    OPENS(int, open64, (const char *, int, ...), (path, flags, mode), -1)
+    READ_MODE(mode);
+    OPEN(int, open64, (const char *, int, ...), (path, flags, mode), -1);
 }
 
 int openat(int folder, const char *path, int flags, ...)
 {
-    MODE
-    OPENS(int, openat, (int, const char *, int, ...), (folder, path, flags, mode), -1)
+    READ_MODE(mode);
+    OPEN(int, openat, (int, const char *, int, ...), (folder, path, flags, mode), -1);
 }
 
 FILE *fopen(const char *path, const char *how)
-OPENS(FILE *, fopen, (const char *, const char *), (path, how), NULL)
+{
+    OPEN(FILE *, fopen, (const char *, const char *), (path, how), NULL);
+}
 
 FILE *fopen64(const char *path, const char *how)
-OPENS(FILE *, fopen64, (const char *, const char *), (path, how), NULL)
+{
+    OPEN(FILE *, fopen64, (const char *, const char *), (path, how), NULL);
+}
 
-DIR *opendir(const char *path)
-OPENS(DIR *, opendir, (const char *), (path), NULL)
+DIR *opendir(const char *path) { OPEN(DIR *, opendir, (const char *), (path), NULL); }
 
-/* The real one is called with its caller's RTLD_DEFAULT scope lost, which nobody here minds. One
- * that fails leaves a text for dlerror. */
+/* One that fails leaves a text for dlerror. */
 void *dlopen(const char *path, int flags)
 {
     REAL(void *, dlopen, (const char *, int))

@@ -383,7 +383,8 @@ static void keeping(void)
         expect(sum == sum_of(N) + 1.0f, "a sum of a changed array");
     }
     kept[0] -= 1.0f;
-    const duo_status first = multiply(ctx, 100, a, 0.0f, c), second = multiply(ctx, 100, a, 0.0f, c);
+    const duo_status first = multiply(ctx, 100, a, 0.0f, c),
+                     second = multiply(ctx, 100, a, 0.0f, c);
     may(first, "duo_sgemm(");
     fresh = may(second, "duo_sgemm(") && fresh;
     if (MAY(duo_fetch(ctx, c, sizeof c)) && fresh) expect(is_product(c, 100, 0.0f), "a kept C");
@@ -461,16 +462,34 @@ static void graphs(void)
     duo_graph *graph = NULL;
     duo_node node[5] = {0}, first = 0;
     duo_context *const ctx = context();
-    duo_work work[] = {
-        {.size = sizeof(duo_work), .kind = DUO_WORK_SSUM, .n = N, .x = x, .incx = 1,
-         .result = &on_host[0]},
-        {.size = sizeof(duo_work), .kind = DUO_WORK_SGEMM, .layout = DUO_COL_MAJOR,
-         .transa = DUO_NO_TRANS, .transb = DUO_NO_TRANS, .m = EDGE, .n = EDGE, .k = EDGE,
-         .alpha = 1.0f, .a = a, .lda = EDGE, .b = ones, .ldb = EDGE, .c = c, .ldc = EDGE},
-        {.size = sizeof(duo_work), .kind = DUO_WORK_HOST, .function = call_back},
-        {.size = sizeof(duo_work), .kind = DUO_WORK_COPY, .src = x, .width = sizeof kept,
-         .height = 1},
-        {.size = sizeof(duo_work), .kind = DUO_WORK_SASUM, .n = N, .incx = 1}};
+    duo_work work[] = {{.size = sizeof(duo_work),
+                        .kind = DUO_WORK_SSUM,
+                        .n = N,
+                        .x = x,
+                        .incx = 1,
+                        .result = &on_host[0]},
+                       {.size = sizeof(duo_work),
+                        .kind = DUO_WORK_SGEMM,
+                        .layout = DUO_COL_MAJOR,
+                        .transa = DUO_NO_TRANS,
+                        .transb = DUO_NO_TRANS,
+                        .m = EDGE,
+                        .n = EDGE,
+                        .k = EDGE,
+                        .alpha = 1.0f,
+                        .a = a,
+                        .lda = EDGE,
+                        .b = ones,
+                        .ldb = EDGE,
+                        .c = c,
+                        .ldc = EDGE},
+                       {.size = sizeof(duo_work), .kind = DUO_WORK_HOST, .function = call_back},
+                       {.size = sizeof(duo_work),
+                        .kind = DUO_WORK_COPY,
+                        .src = x,
+                        .width = sizeof kept,
+                        .height = 1},
+                       {.size = sizeof(duo_work), .kind = DUO_WORK_SASUM, .n = N, .incx = 1}};
     calls = 0;
     bool good = MAY(duo_malloc(ctx, sizeof kept + sizeof(float), &memory));
     if (good) {

@@ -38,8 +38,8 @@ bool on_sim(void) { return sim_fail != NULL; }
 static const char *const system_kinds[FAILING_KINDS] = {"memory", "map", "thread", "open",
                                                         "dlopen"};
 static const char *const sim_kinds[SIM_KINDS] = {
-    "count", "load", "link", "allocate", "release", "pin",  "unpin", "classify", "open",  "close",
-    "copy",  "launch", "pack", "mark",   "wait",    "idle", "after", "record",   "replay"};
+    "count", "load",   "link", "allocate", "release", "pin",  "unpin", "classify", "open",  "close",
+    "copy",  "launch", "pack", "mark",     "wait",    "idle", "after", "record",   "replay"};
 static const char *const how[] = {"memory", "device", "lost"};
 enum { STATUSES = 3, KINDS = FAILING_KINDS + STATUSES * SIM_KINDS };
 
@@ -60,8 +60,7 @@ static void arm(int kind, int nth, bool later)
     static const duo_status statuses[] = {DUO_ERR_MEMORY, DUO_ERR_DEVICE, DUO_ERR_LOST};
     failing_arm(is_system(kind) ? (failing_kind)kind : FAILING_MEMORY, is_system(kind) ? nth : 0,
                 later);
-    if (!is_system(kind))
-        sim_fail(sim_kind_of(kind), nth, statuses[how_of(kind)], later ? -1 : 1);
+    if (!is_system(kind)) sim_fail(sim_kind_of(kind), nth, statuses[how_of(kind)], later ? -1 : 1);
 }
 
 static int calls_of(int kind)
@@ -131,7 +130,8 @@ static bool is_documented(const char *call, duo_status status)
 
 bool may(duo_status status, const char *what)
 {
-    const bool fair = status == DUO_ERR_MEMORY || status == DUO_ERR_DEVICE || status == DUO_ERR_LOST;
+    const bool fair =
+        status == DUO_ERR_MEMORY || status == DUO_ERR_DEVICE || status == DUO_ERR_LOST;
     if (status != DUO_OK)
         expect(fails && fair && is_documented(what, status), "%s: %s", what,
                duo_status_string(status));
@@ -256,7 +256,8 @@ static bool counted(const scenario *s, int made[KINDS])
         made[kind] = (int)strtol(at, &at, 10);
         if (asks && made[kind] > MOST_ASKED) made[kind] = MOST_ASKED;
     }
-    if (status != 0) fprintf(stderr, "%s: status %x where nothing fails\n", s->name, (unsigned)status);
+    if (status != 0)
+        fprintf(stderr, "%s: status %x where nothing fails\n", s->name, (unsigned)status);
     sum.wrong += status != 0;
     return status == 0;
 }

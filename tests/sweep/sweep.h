@@ -33,7 +33,7 @@ void must(duo_status status, const char *what);
 bool may(duo_status status, const char *what);
 
 #define MUST(call) must(call, #call)
-#define MAY(call) may(call, #call)
+#define MAY(call)  may(call, #call)
 
 /* Was nothing wrong so far? */
 bool all_is_right(void);

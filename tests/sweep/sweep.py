@@ -2,9 +2,9 @@
 
     LD_PRELOAD=libfailing.so DUOBLAS_LIBRARY=... python3 sweep.py [--long] [-seed N]
 
-Each point has a process of its own, which loads the library. Calls count that the library makes, and
-others that are no part of the interpreter's program: NumPy, ctypes. A call has the right result, or
-raises MemoryError or what the library's status says.
+Each point has a process of its own, which loads the library. Calls count that the library makes,
+and others that are no part of the interpreter: NumPy, ctypes. A call has the right result, or
+raises MemoryError, or what the library's status says.
 """
 
 import ctypes
