@@ -818,8 +818,8 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *            addresses are of floats in memory of the context's device, none is NULL, and no other
  *            context works on the matrices; where a written one was prepared (duo_prepare),
  *            duo_changed follows. If a list is on the device, and the batch does not go in one
- *            launch (an operand is in host memory, or the GPU cannot be used), the lists are
- *            fetched, and the call goes on as with lists in host memory.
+ *            launch (an operand, or any memory of duo_malloc, is in host memory, or the GPU cannot
+ *            be used), the lists are fetched, and the call goes on as with lists in host memory.
  *   count    >= 0 products; with 0 nothing is read or written.
  *   others   as in duo_sgemm, for every product.
  *
@@ -1061,7 +1061,8 @@ DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t
  *   bytes       > 0.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
- *            registered range), DUO_ERR_DEVICE (no usable GPU, or not device memory).
+ *            registered range), DUO_ERR_DEVICE (no usable GPU, or not device memory),
+ *            DUO_ERR_MEMORY (host).
  * Since      1.0
  */
 DUO_API duo_status duo_adopt(duo_context *ctx, const void *device_ptr, size_t bytes);

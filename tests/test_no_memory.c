@@ -73,6 +73,31 @@ static int wrong_in_batch(void)
     return wrong;
 }
 
+/* The same in two groups, each with matrices of its own. */
+static int wrong_in_groups(void)
+{
+    static float a[PRODUCTS * EDGE * EDGE], ones[EDGE * EDGE], c[PRODUCTS * EDGE * EDGE];
+    static const duo_transpose plainly[] = {DUO_NO_TRANS, DUO_NO_TRANS};
+    static const int64_t edge[] = {EDGE, EDGE}, size[] = {PRODUCTS / 3, PRODUCTS - PRODUCTS / 3};
+    static const float one[] = {1.0f, 1.0f}, zero[] = {0.0f, 0.0f};
+    const float *as[PRODUCTS], *bs[PRODUCTS];
+    float *cs[PRODUCTS];
+    for (int i = 0; i < PRODUCTS * EDGE * EDGE; i++) {
+        a[i] = (float)(i / (EDGE * EDGE));
+        c[i] = -1.0f;
+    }
+    for (int i = 0; i < EDGE * EDGE; i++) ones[i] = 1.0f;
+    for (int i = 0; i < PRODUCTS; i++) {
+        as[i] = a + i * EDGE * EDGE;
+        bs[i] = ones;
+        cs[i] = c + i * EDGE * EDGE;
+    }
+    int wrong = duo_sgemm_grouped(NULL, DUO_COL_MAJOR, 2, plainly, plainly, edge, edge, edge, one,
+                                  as, edge, bs, edge, zero, cs, edge, size) != DUO_OK;
+    for (int i = 0; i < PRODUCTS * EDGE * EDGE; i++) wrong += !(c[i] == (float)EDGE * a[i]);
+    return wrong;
+}
+
 /* In a fresh process. */
 static int calls_without_memory(const char *task)
 {
@@ -82,7 +107,7 @@ static int calls_without_memory(const char *task)
     }
     known_work work;
     make_known_work(&work, 6);
-    int wrong = !all_four(NULL, &work) + wrong_in_large() + wrong_in_batch();
+    int wrong = wrong_in_groups() + !all_four(NULL, &work) + wrong_in_large() + wrong_in_batch();
     wrong += wrong_in_threads(&work) + wrong_in_threads(&work);
     const pid_t child = fork();
     if (child == 0) _exit(!all_four(NULL, &work) || wrong_in_large());

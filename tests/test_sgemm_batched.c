@@ -753,6 +753,54 @@ static void short_of_memory(void)
     }
 }
 
+/* Lists on the device lead to memory of duo_malloc that lies in host memory, as the device was full
+ * when it was asked for. The device must not be told to go there. */
+static void lists_to_host(void)
+{
+    enum { EDGE = 20, FLOATS = EDGE * EDGE, COUNT = 2 };
+    static const int64_t edge[] = {EDGE}, size[] = {COUNT};
+    static const duo_transpose plainly[] = {DUO_NO_TRANS};
+    static const float one[] = {1.0f}, zero[] = {0.0f};
+    float data[FLOATS], c[COUNT * FLOATS];
+    void *a = NULL, *b = NULL, *out = NULL, *memory = NULL;
+    if (!test_on_sim()) {
+        test_skip("needs a device that is full");
+        return;
+    }
+    test_case("lists to host");
+    duo_context *const ctx = test_context();
+    for (int i = 0; i < FLOATS; i++) data[i] = 1.0f;
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, sizeof data, &a));
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, sizeof c, &out));
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, sizeof(float *[3][COUNT]), &memory));
+    sim_fail(SIM_ALLOCATE, 1, DUO_ERR_MEMORY, -1);
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, sizeof data, &b));
+    sim_fail(SIM_ALLOCATE, 0, DUO_OK, 0);
+    CHECK(!sim_is_device(b), "the device was not full");
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, a, data, sizeof data));
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, b, data, sizeof data));
+    const float *const list[3][COUNT] = {{a, a}, {b, b}, {out, (float *)out + FLOATS}};
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, memory, list, sizeof list));
+    const float *const *const there = memory;
+    float *const *const outs = (float *const *)memory + 2 * COUNT;
+    for (int way = 0; way < 2; way++) {
+        test_fill_poison(c, COUNT * FLOATS);
+        CHECK_STATUS(DUO_OK, duo_copy(ctx, out, c, sizeof c));
+        CHECK_STATUS(DUO_OK, way == 0
+                                 ? duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS,
+                                                     EDGE, EDGE, EDGE, 1.0f, there, EDGE,
+                                                     there + COUNT, EDGE, 0.0f, outs, EDGE, COUNT)
+                                 : duo_sgemm_grouped(ctx, DUO_COL_MAJOR, 1, plainly, plainly, edge,
+                                                     edge, edge, one, there, edge, there + COUNT,
+                                                     edge, zero, outs, edge, size));
+        CHECK_STATUS(DUO_OK, duo_copy(ctx, c, out, sizeof c));
+        for (int i = 0; i < COUNT * FLOATS; i++) CHECK(c[i] == EDGE, "%g", (double)c[i]);
+    }
+    void *const all[] = {a, b, out, memory};
+    for (int i = 0; i < 4; i++) CHECK_STATUS(DUO_OK, duo_free(ctx, all[i]));
+    test_context_end(ctx);
+}
+
 static const test_entry tests[] = {
     {"added_up", added_up},
     {"arguments", arguments},
@@ -765,6 +813,7 @@ static const test_entry tests[] = {
     {"captured", captured},
     {"refused", refused},
     {"short_of_memory", short_of_memory},
+    {"lists_to_host", lists_to_host},
     {NULL, NULL},
 };
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _scope
 from ._context import Context
-from ._errors import check
+from ._errors import Status, check
 from ._library import DeviceInfo, library, library_path, library_version
 from ._operations import sgemm
 
@@ -20,7 +20,7 @@ __all__ = ["Device", "Info", "device_count", "info"]
 class Device(TypedDict):
     """A GPU."""
 
-    name: str
+    name: str  # "not usable" for one that was lost; all else is 0 then
     capability: tuple[int, int]
     multiprocessors: int
     memory_bytes: int
@@ -48,7 +48,11 @@ def device_count() -> int:
 
 def _device(number: int) -> Device:
     d = DeviceInfo(size=ctypes.sizeof(DeviceInfo))
-    check(library.duo_device_describe(number, ctypes.byref(d)))
+    status = library.duo_device_describe(number, ctypes.byref(d))
+    if status == Status.ERR_DEVICE:  # it is lost: the others keep their numbers
+        d.name = b"not usable"
+    else:
+        check(status)
     return Device(name=d.name.decode(), capability=(d.capability_major, d.capability_minor),
                   multiprocessors=d.multiprocessors, memory_bytes=d.memory_bytes,
                   memory_free_bytes=d.memory_free_bytes,

@@ -9,7 +9,7 @@
 
 /* ---- Lists ---- */
 
-static duo_status find_list(const void *list, int64_t count, bool *unread)
+static duo_status find_list(const void *list, int64_t count, bool *unread, bool *to_host)
 {
     const uintptr_t low = (uintptr_t)list;
     size_t bytes;
@@ -25,6 +25,7 @@ static duo_status find_list(const void *list, int64_t count, bool *unread)
     const duo_region *const region = duo_residency_find(low, high, &crosses);
     if (region != NULL && duo_region_lies_on_device(region)) {
         *unread = true;
+        *to_host = duo_residency_count_hosted() > 0;
         if (region->lost) status = DUO_ERR_LOST;
     }
     for (const duo_region *r = crosses ? duo_residency_first(low, high) : NULL; r != NULL;
@@ -40,13 +41,18 @@ duo_status duo_lists_find(duo_lists *lists, const float *const a[], const float 
     duo_status status = DUO_OK;
     *lists = (duo_lists){.of = {(float *const *)(uintptr_t)a, (float *const *)(uintptr_t)b, c}};
     for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++)
-        status = find_list(lists->of[i], count, &lists->unread[i]);
+        status = find_list(lists->of[i], count, &lists->unread[i], &lists->to_host);
     return status;
 }
 
 bool duo_lists_unread(const duo_lists *lists)
 {
     return lists->unread[DUO_A] || lists->unread[DUO_B] || lists->unread[DUO_C];
+}
+
+bool duo_lists_for_device(const duo_context *ctx, const duo_lists *lists)
+{
+    return duo_lists_unread(lists) && !lists->to_host && !duo_context_captured(ctx);
 }
 
 duo_status duo_lists_read(duo_context *ctx, duo_lists *lists, int64_t count)

@@ -11,7 +11,8 @@
 typedef struct duo_lists {
     float *const *of[DUO_OPERANDS];
     bool unread[DUO_OPERANDS]; /* it is in device memory */
-    float **copies;            /* duo_lists_read: what is to be freed */
+    bool to_host;   /* one of these may lead to memory of duo_malloc that lies in host memory */
+    float **copies; /* duo_lists_read: what is to be freed */
 } duo_lists;
 
 /* Finds out which lists of `count` addresses are on the device. DUO_ERR_RANGE: one runs over the
@@ -19,6 +20,8 @@ typedef struct duo_lists {
 duo_status duo_lists_find(duo_lists *lists, const float *const a[], const float *const b[],
                           float *const c[], int64_t count);
 bool duo_lists_unread(const duo_lists *lists);
+/* May the device read the lists, so that nobody else need? */
+bool duo_lists_for_device(const duo_context *ctx, const duo_lists *lists);
 
 /* Replaces lists on the device by copies. DUO_ERR_CAPTURE: the context's calls are captured. */
 duo_status duo_lists_read(duo_context *ctx, duo_lists *lists, int64_t count);

@@ -110,7 +110,8 @@ duo_status duo_sgemm_batched(duo_context *given, duo_layout layout, duo_transpos
     if (!duo_lists_unread(&lists)) return run(ctx, &call);
     duo_outcome outcome = DUO_OK;
     if (has_work(&call))
-        outcome = duo_context_captured(ctx) ? DUO_DECLINED : duo_execute_together(ctx, &call);
+        outcome =
+            duo_lists_for_device(ctx, &lists) ? duo_execute_together(ctx, &call) : DUO_DECLINED;
     if (outcome != DUO_DECLINED) return (duo_status)outcome;
     duo_status status = duo_lists_read(ctx, &lists, count);
     if (status == DUO_OK)

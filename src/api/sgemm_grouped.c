@@ -90,10 +90,34 @@ static duo_status run(duo_context *ctx, const arguments *x, duo_lists *lists, in
     if (!duo_lists_unread(lists) && ctx->policy.capture != NULL) return capture(ctx, groups);
     const duo_status tiny = duo_lists_unread(lists) ? DUO_OK : run_tiny(ctx, &groups);
     if (tiny != DUO_OK || groups == 0) return tiny;
-    if (ctx->policy.capture == NULL) outcome = duo_execute_groups(ctx, ctx->groups, groups);
+    if (!duo_lists_unread(lists) || duo_lists_for_device(ctx, lists))
+        outcome = duo_execute_groups(ctx, ctx->groups, groups);
     if (outcome != DUO_DECLINED) return (duo_status)outcome;
     const duo_status read = duo_lists_read(ctx, lists, count);
     return read == DUO_OK ? run(ctx, x, lists, count) : read;
+}
+
+/* The groups as batches, where there is no memory to put them together: first all are checked. */
+static duo_status one_after_another(duo_context *given, const arguments *x, const duo_lists *lists)
+{
+    duo_group group;
+    duo_status status = DUO_OK;
+    int64_t first = 0;
+    for (int64_t g = 0; g < x->groups && status == DUO_OK; first += x->size[g++])
+        status = duo_batch_describe(&group.call, &group.batch, lists, first, x->size[g], x->layout,
+                                    x->transa[g], x->transb[g], x->m[g], x->n[g], x->k[g],
+                                    x->alpha[g], x->lda[g], x->ldb[g], x->beta[g], x->ldc[g]);
+    first = 0;
+    for (int64_t g = 0; g < x->groups && status == DUO_OK; first += x->size[g++]) {
+        float *const *of[DUO_OPERANDS];
+        for (int i = 0; i < DUO_OPERANDS; i++)
+            of[i] = lists->of[i] != NULL ? lists->of[i] + first : NULL;
+        status = duo_sgemm_batched(given, x->layout, x->transa[g], x->transb[g], x->m[g], x->n[g],
+                                   x->k[g], x->alpha[g], (const float *const *)of[DUO_A], x->lda[g],
+                                   (const float *const *)of[DUO_B], x->ldb[g], x->beta[g],
+                                   of[DUO_C], x->ldc[g], x->size[g]);
+    }
+    return status;
 }
 
 duo_status duo_sgemm_grouped(duo_context *given, duo_layout layout, int64_t group_count,
@@ -125,9 +149,11 @@ duo_status duo_sgemm_grouped(duo_context *given, duo_layout layout, int64_t grou
     if (group_count == 0) return DUO_OK;
     if (any_null(&x)) return DUO_ERR_NULL;
     duo_status status = count_products(&x, &count);
-    if (status == DUO_OK) status = duo_context_groups(ctx, group_count);
     const duo_status found = duo_lists_find(&lists, a, b, c, count);
-    if (status == DUO_OK && found == DUO_OK) status = run(ctx, &x, &lists, count);
+    if (status == DUO_OK && found == DUO_OK)
+        status = duo_context_groups(ctx, group_count) == DUO_OK
+                     ? run(ctx, &x, &lists, count)
+                     : one_after_another(given, &x, &lists);
     free(lists.copies);
     return status == DUO_OK ? found : status;
 }

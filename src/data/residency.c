@@ -17,6 +17,7 @@ typedef struct table {
 } table;
 
 static table registered, remembered;
+static size_t hosted;
 _Atomic uintptr_t duo_residency_lowest = UINTPTR_MAX, duo_residency_highest;
 
 static _Atomic uint64_t changes;
@@ -98,6 +99,8 @@ duo_region *duo_residency_remembered(uintptr_t low, uintptr_t high)
 
 size_t duo_residency_count_remembered(void) { return remembered.count; }
 
+size_t duo_residency_count_hosted(void) { return hosted; }
+
 duo_region *duo_residency_next(const duo_region *region, uintptr_t high)
 {
     return duo_residency_first(region->high, high);
@@ -164,6 +167,7 @@ static bool insert(duo_region *region)
         memmove(t->at + at + 1, t->at + at, (t->count - at) * sizeof *t->at);
         t->at[at] = region;
         t->count++;
+        hosted += region->kind == DUO_REGION_HOSTED;
         changed_in(t);
     }
     duo_unlock(DUO_LOCK_TABLE);
@@ -251,6 +255,7 @@ void duo_residency_remove(duo_region *region)
     duo_lock(DUO_LOCK_TABLE);
     const size_t at = first_above(t, region->low);
     t->count--;
+    hosted -= region->kind == DUO_REGION_HOSTED;
     for (size_t i = at; i < t->count; i++) t->at[i] = t->at[i + 1];
     changed_in(t);
     if (t->count == 0) {

@@ -55,6 +55,9 @@ duo_region *duo_residency_next(const duo_region *region, uintptr_t high);
 duo_region *duo_residency_remembered(uintptr_t low, uintptr_t high);
 size_t duo_residency_count_remembered(void);
 
+/* How much memory of duo_malloc lies in host memory: pieces. */
+size_t duo_residency_count_hosted(void);
+
 /* Registers a region. DUO_ERR_SIZE, DUO_ERR_MEMORY, or DUO_ERR_RANGE: it overlaps another region.
  * region may be NULL. */
 duo_status duo_residency_add(duo_region_kind kind, const void *address, size_t bytes, int device,

@@ -64,6 +64,16 @@ void sim_give_again(void)
     pthread_mutex_unlock(&sim_lock);
 }
 
+void sim_tidy(void)
+{
+    pthread_mutex_lock(&sim_lock);
+    for (int i = sim.blocks - 1; i >= 0; i--)
+        if (sim.block[i].gone) sim_drop_block(i);
+    for (int d = 0; d < SIM_DEVICES; d++)
+        if (sim_used_bytes(d, false) == 0) sim_clear_memory(d);
+    pthread_mutex_unlock(&sim_lock);
+}
+
 void sim_set_links(bool direct)
 {
     pthread_mutex_lock(&sim_lock);

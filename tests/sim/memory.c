@@ -108,6 +108,13 @@ duo_status sim_take_memory(int device, size_t bytes, block_kind kind, void **add
     return DUO_OK;
 }
 
+void sim_clear_memory(int device)
+{
+    if (sim.range == NULL) return;
+    (void)madvise(sim.shadow + (size_t)device * DEVICE_RANGE, DEVICE_RANGE, MADV_DONTNEED);
+    sim.next[device] = 0;
+}
+
 void sim_drop_block(int index)
 {
     const block b = sim.block[index];

@@ -32,4 +32,7 @@ const block *sim_block_around(uintptr_t low, uintptr_t high);
 duo_status sim_take_memory(int device, size_t bytes, block_kind kind, void **address);
 void sim_drop_block(int index);
 
+/* A device without blocks hands out its addresses from the first on, and keeps no pages. */
+void sim_clear_memory(int device);
+
 #endif

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/residency.h"
 #include "gpu/backend/devices.h"
-#include "sim/memory.h"
 #include "sim/sim.h"
 #include "support/exact.h"
 #include "support/random_program.h"
@@ -15,10 +15,19 @@ context *any_context(actor *a) { return &a->context[any(a, 0, CONTEXTS - 1)]; }
 
 bool is_kept(const array *v) { return v->kept_from < v->kept_to; }
 
-bool on_device(const array *v)
+/* The device that has this memory; -1: host memory. */
+static int device_of(const void *address)
 {
-    return (v->place == ON_DEVICE || v->place == ADOPTED) && sim_is_device(v->x);
+    bool crosses;
+    duo_residency_lock();
+    const duo_region *const region =
+        duo_residency_find((uintptr_t)address, (uintptr_t)address + 1, &crosses);
+    const int device = region != NULL && duo_region_lies_on_device(region) ? region->device : -1;
+    duo_residency_unlock();
+    return device;
 }
+
+bool on_device(const array *v) { return v->x != NULL && v->device >= 0; }
 
 bool on_device_alone(const array *v) { return on_device(v) || (is_kept(v) && v->newer); }
 
@@ -116,6 +125,7 @@ static void take_memory(actor *a, array *v, context *c)
 {
     void *memory = NULL;
     const size_t bytes = bytes_of(v);
+    if (v->place == ADOPTED && a->program->real) v->place = ON_DEVICE;
     /* A context may have another device in place of a lost one. */
     if (v->place == ADOPTED && CALL(a, duo_set_device(c->ctx, c->device), "context %d: device %d",
                                     (int)(c - a->context), c->device) != DUO_OK)
@@ -144,7 +154,7 @@ static void take_memory(actor *a, array *v, context *c)
         memory = malloc(bytes);
     if (memory == NULL) abort();
     v->x = memory;
-    v->device = sim_is_device(memory) ? sim_device_of(memory) : -1;
+    v->device = device_of(memory);
     v->newer = false;
     v->kept_from = v->kept_to = 0;
 }

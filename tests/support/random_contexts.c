@@ -58,10 +58,12 @@ static void set_path(actor *a, context *c)
 
 static void set_device(actor *a, context *c)
 {
-    const int device = (int)any(a, 0, DEVICES - 1), devices[] = {device, 1 - device};
+    const int most = a->program->devices;
+    if (most == 0) return;
+    const int device = (int)any(a, 0, most - 1), devices[] = {device, 1 - device};
     const bool both = one_in(a, 3);
     const duo_status status =
-        both ? CALL(a, duo_set_devices(c->ctx, devices, DEVICES), "context %d: devices from %d",
+        both ? CALL(a, duo_set_devices(c->ctx, devices, most), "context %d: devices from %d",
                     (int)(c - a->context), device)
              : CALL(a, duo_set_device(c->ctx, device), "context %d: device %d",
                     (int)(c - a->context), device);
@@ -72,6 +74,8 @@ static void set_device(actor *a, context *c)
 static void set_async(actor *a, context *c)
 {
     const bool on = !c->async;
+    /* Each loss of awaited results costs their ring for good: in truth once for a device. */
+    if (a->program->followed && a->program->mood == LOSING) return;
     const duo_status status =
         CALL(a, duo_set_async(c->ctx, on), "context %d: async %d", (int)(c - a->context), on);
     settle(a, status, on ? 0 : MAY_LOSE | MAY_DEVICE, "set_async");

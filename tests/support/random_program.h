@@ -1,6 +1,6 @@
 /*
- * random_program.h - random programs over the whole API on two simulated devices, with an exact
- * oracle.
+ * random_program.h - random programs over the whole API, with an exact oracle, on two simulated
+ * devices or those of the machine.
  *
  * A program is a process: threads (actors) with their own contexts, arrays, events and graphs, and
  * shared arrays that all actors read. Each actor makes random calls and does the same in plain C in
@@ -25,7 +25,8 @@
 typedef enum mood { CALM, FAILING, LOSING } mood;
 
 enum { LEAST_FLOATS = 200, MOST_FLOATS = 3000, MOST_VALUE = 256, DEVICES = 2 };
-enum { MOST_ACTORS = 4, CONTEXTS = 3, ARRAYS_EACH = 10, SHARED_ARRAYS = 3, EVENTS = 3, GRAPHS = 2 };
+enum { MOST_ACTORS = 32, CONTEXTS = 3, EVENTS = 3, GRAPHS = 2 };
+enum { ARRAYS_EACH = 10, SHARED_ARRAYS = 3 };
 enum { NODES = 12, AWAITED = 150, REMEMBERED = 60, INVOLVED = 2 * NODES + 8 };
 
 typedef enum place { PLAIN, PINNED, ON_DEVICE, ADOPTED, PLACES } place;
@@ -85,9 +86,12 @@ typedef struct actor {
 } actor;
 
 struct program {
+    bool real;              /* on the machine's own devices: they do not fail */
+    bool followed;          /* by another program, in whose devices nothing is lost */
+    int most_actors, steps; /* given, as these two are; all else is drawn */
     uint64_t seed;
     mood mood;
-    int actors, steps;
+    int actors, devices;
     bool keeps;         /* most arrays are kept, more than the devices hold */
     bool defaults;      /* calls are made in default contexts as well */
     atomic_int trouble; /* orders given to the backend to fail, or to lose a device */
@@ -116,6 +120,13 @@ enum { MAY_LOSE = 1, MAY_DEVICE = 2, MAY_MEMORY = 4, MAY_FAIL = MAY_DEVICE | MAY
 /* Does the mood explain the status? some_lost: a named array may be lost. Returns whether the call
  * did its work. */
 bool judge(actor *a, duo_status status, int may, bool some_lost, const char *what);
+
+/* ---- Running (random_run.c) ---- */
+
+/* All that the program of this seed does; returns how many calls. Of `p`, which is zeros else, the
+ * first fields are given. */
+uint64_t run_random_program(program *p, uint64_t seed);
+void tell_hang(const program *p); /* to stderr: the last calls of all actors */
 
 /* ---- Arrays (random_arrays.c) ---- */
 
