@@ -8,7 +8,7 @@
 
 enum {
     DUO_ENVIRONMENT_DEVICES = 8,    /* most in a list */
-    DUO_ENVIRONMENT_COMPLAINTS = 11 /* variables that may have wrong values */
+    DUO_ENVIRONMENT_COMPLAINTS = 12 /* variables that may have wrong values */
 };
 
 typedef struct duo_environment {
@@ -16,6 +16,7 @@ typedef struct duo_environment {
     duo_math math;
     int verbose;
     bool check;            /* DUOBLAS_CHECK */
+    bool wipe;             /* DUOBLAS_WIPE */
     bool adapt;            /* DUOBLAS_ADAPT */
     duo_remember remember; /* DUOBLAS_REMEMBER */
     duo_open open;         /* DUOBLAS_OPEN */
