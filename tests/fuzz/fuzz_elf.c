@@ -1,6 +1,6 @@
 /*
- * fuzz_elf.c - the readers of ELF files against any bytes: the segments by which `duoblas run` knows
- * a static program, and the names by which the drop-in tells why no call comes.
+ * fuzz_elf.c - the readers of ELF files against any bytes: the segments by which `duoblas run`
+ * knows a static program, and the names by which the drop-in tells why no call comes.
  */
 #define _GNU_SOURCE
 #include "blas/unreached.c"

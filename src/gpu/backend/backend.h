@@ -81,7 +81,7 @@ typedef struct duo_backend {
     /* The caller has waited for all queued work that uses the memory. If that failed, unpin waits
      * itself. */
     duo_status (*unpin)(void *address);
-    /* Zeroes device or pinned memory, behind all work that is queued on the device so far. Done when
+    /* Zeroes device or pinned memory behind all work that is queued on the device so far. Done when
      * this returns. On a lost device nothing more is written to pinned memory, and nothing is
      * zeroed. */
     duo_status (*wipe)(int device, void *address, size_t bytes);
