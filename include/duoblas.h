@@ -89,6 +89,12 @@
  *                                             see duo_set_open
  *   DUOBLAS_REMEMBER       0 | bytes | pages  new contexts do not send a factor again while it
  *                                             stays the same: see duo_set_remember
+ *   DUOBLAS_WIPE           0 | 1              1: memory of a device, and pinned memory, is zeroed
+ *                                             before it goes back to the driver or to another
+ *                                             thread. Giving memory back then waits for the
+ *                                             device, and no thread may capture a stream of it
+ *                                             meanwhile. What a process still has when it ends is
+ *                                             not zeroed
  *   DUOBLAS_SUMMARY        stderr | FILE      only libduoblas-blas.so: write there, at exit, how
  *                                             the program's calls were served
  *   BYTES may end in K, M or G, for 2^10, 2^20 or 2^30. A value that is not understood is ignored;

@@ -195,18 +195,14 @@ static bool draw_steps(const char *csv, const char *picture)
 
 static bool write_records(const duo_recording *recording, const duo_plan *plan, const char *path)
 {
-    FILE *const file = fopen(path, "w");
-    if (file == NULL) {
-        fprintf(stderr, "duoblas: cannot write %s\n", path);
-        return false;
-    }
-    duo_steps_head(file);
+    duo_output output;
+    if (!duo_output_open(&output, path)) return false;
+    duo_steps_head(output.file);
     for (int i = 0; i < recording->count; i++) {
         const duo_record *const r = &recording->record[i];
-        duo_steps_line(file, &plan->step[r->step], lanes[r->row].name, r->begin, r->end);
+        duo_steps_line(output.file, &plan->step[r->step], lanes[r->row].name, r->begin, r->end);
     }
-    const bool good = !ferror(file);
-    return (fclose(file) == 0) & good;
+    return duo_output_close(&output, true);
 }
 
 /* Writes the steps of the second of two calls. The first makes the stamps. */

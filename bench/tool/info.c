@@ -30,25 +30,12 @@ static const duo_option options[] = {
     {.name = NULL},
 };
 
-const char *const duo_info_variables[] = {"DUOBLAS_PATH",
-                                          "DUOBLAS_MATH",
-                                          "DUOBLAS_VERBOSE",
-                                          "DUOBLAS_PROFILE",
-                                          "DUOBLAS_DEVICE",
-                                          "DUOBLAS_DEVICES",
-                                          "DUOBLAS_DEVICE_MEMORY",
-                                          "DUOBLAS_WORKSPACE",
-                                          "DUOBLAS_CHECK",
-                                          "DUOBLAS_ADAPT",
-                                          "DUOBLAS_REMEMBER",
-                                          "DUOBLAS_OPEN",
-                                          "DUOBLAS_VERIFY",
-                                          "DUOBLAS_CPU_BLAS",
-                                          "DUOBLAS_SUMMARY",
-                                          "OMP_NUM_THREADS",
-                                          "OPENBLAS_CORETYPE",
-                                          "CUDA_VISIBLE_DEVICES",
-                                          NULL};
+const char *const duo_info_variables[] = {
+    "DUOBLAS_PATH",    "DUOBLAS_MATH",      "DUOBLAS_VERBOSE",       "DUOBLAS_PROFILE",
+    "DUOBLAS_DEVICE",  "DUOBLAS_DEVICES",   "DUOBLAS_DEVICE_MEMORY", "DUOBLAS_WORKSPACE",
+    "DUOBLAS_CHECK",   "DUOBLAS_ADAPT",     "DUOBLAS_REMEMBER",      "DUOBLAS_OPEN",
+    "DUOBLAS_VERIFY",  "DUOBLAS_CPU_BLAS",  "DUOBLAS_WIPE",          "DUOBLAS_SUMMARY",
+    "OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "CUDA_VISIBLE_DEVICES",  NULL};
 
 /* ---- Sections ---- */
 

@@ -14,6 +14,7 @@
 
 #include "bench/tool/arguments.h"
 #include "bench/tool/tool.h"
+#include "blas/append.h"
 #include "host/elf.h"
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* exit statuses, as in shells */
@@ -107,7 +108,7 @@ static bool find_library(char path[PATH_MAX])
 /* Can the file be written? Later the failure could not be reported. */
 static bool can_append(const char *file)
 {
-    const int opened = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    const int opened = duo_append_open(file);
     return opened >= 0 && close(opened) == 0;
 }
 

@@ -84,7 +84,7 @@ static duo_status pinned_memory(duo_context *ctx, size_t bytes, void **ptr)
     if (status == DUO_OK)
         *ptr = address;
     else
-        (void)duo_backend_current()->unpin(address);
+        (void)duo_pinned_release(ctx->resources.device, address, padded(bytes));
     return status;
 }
 
@@ -133,7 +133,7 @@ static duo_status free_region(duo_context *given, void *ptr, duo_region_kind kin
         /* A transfer of this context may still use it: no queue is noted for pinned memory. */
         if (ctx->resources.queue != NULL && duo_device_usable(ctx->resources.queue_device))
             (void)duo_queue_finish(ctx->resources.queue);
-        (void)duo_backend_current()->unpin(ptr);
+        (void)duo_pinned_release(freed.device, ptr, padded(duo_region_bytes(&freed)));
     } else {
         (void)duo_device_release(freed.device, ptr, padded(duo_region_bytes(&freed)));
     }

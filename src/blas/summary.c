@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stddef.h>
 #include <pthread.h>
@@ -19,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blas/append.h"
 #include "blas/install.h"
 #include "blas/tally.h"
 
@@ -171,13 +171,11 @@ static void write_quietly(int file, const char *text, size_t length)
 }
 
 /* Writes all in one piece, so that summaries of several processes do not mix. A failure cannot be
- * reported. It does not wait for a FIFO without a reader. */
+ * reported. */
 static void put(const char *text, size_t length)
 {
     const bool to_file = strcmp(where, "stderr") != 0;
-    const int file = to_file
-                         ? open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666)
-                         : STDERR_FILENO;
+    const int file = to_file ? duo_append_open(where) : STDERR_FILENO;
     if (file < 0) return;
     write_quietly(file, text, length);
     if (to_file) close(file);

@@ -178,7 +178,8 @@ static void renew(duo_context *ctx)
     ctx->policy.program = NULL;
     ctx->policy.decide = NULL;
     set_default_policy(ctx);
-    if (res->device != device || res->stream != NULL || res->priority != DUO_PRIORITY_NORMAL) {
+    if (res->device != device || res->stream != NULL || res->priority != DUO_PRIORITY_NORMAL ||
+        duo_environment_get()->wipe) { /* the buffers hold the other thread's data */
         duo_resources_close(res);
         res->stream = NULL;
         res->priority = DUO_PRIORITY_NORMAL;

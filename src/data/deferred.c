@@ -7,6 +7,8 @@
 #include "gpu/backend/devices.h"
 #include "host/lock.h"
 
+enum { WORD_BYTES = DUO_DEFERRED * sizeof(uint64_t) };
+
 /* All under DUO_LOCK_DEFERRED. Only the thread that adds results changes the first four fields, so
  * it reads them without the lock. */
 struct duo_deferred {
@@ -74,10 +76,9 @@ duo_status duo_deferred_open(duo_deferred **ring, int device)
     duo_deferred *const d = *ring;
     if (d == NULL) return DUO_ERR_MEMORY;
     if (d->word != NULL) return DUO_OK;
-    enum { BYTES = DUO_DEFERRED * sizeof(uint64_t) };
-    const duo_status status = duo_backend_current()->pin(device, BYTES, &words);
+    const duo_status status = duo_backend_current()->pin(device, WORD_BYTES, &words);
     if (status != DUO_OK) return status;
-    memset(words, 0, BYTES);
+    memset(words, 0, WORD_BYTES);
     duo_lock(DUO_LOCK_DEFERRED);
     d->device = device;
     d->word = words;
@@ -110,7 +111,7 @@ static void close_words(duo_deferred *d)
     uint64_t *const words = d->word;
     d->word = NULL;
     duo_unlock(DUO_LOCK_DEFERRED);
-    if (words != NULL) (void)duo_backend_current()->unpin(words);
+    if (words != NULL) (void)duo_pinned_release(d->device, words, WORD_BYTES);
 }
 
 duo_status duo_deferred_settle(duo_deferred **ring)

@@ -10,6 +10,8 @@
 #include "host/fork.h"
 #include "host/machine.h"
 
+enum { LINE = 64 }; /* pinned words have a cache line each: the host polls the result */
+
 void duo_resources_settle_device(duo_resources *res)
 {
     const char *why;
@@ -124,11 +126,11 @@ static void free_spaces(duo_space space[DUO_OPERANDS], int device)
     for (int i = 0; i < DUO_OPERANDS; i++) free_space(&space[i], device);
 }
 
-static void free_ring(duo_ring *ring)
+static void free_ring(duo_ring *ring, int device)
 {
     for (int i = 0; i < DUO_STAGES; i++) {
-        if (ring->stage[i].space.address != NULL)
-            (void)duo_backend_current()->unpin(ring->stage[i].space.address);
+        const duo_space space = ring->stage[i].space;
+        if (space.address != NULL) (void)duo_pinned_release(device, space.address, space.bytes);
         ring->stage[i] = (duo_stage){.queue = NULL};
     }
 }
@@ -206,15 +208,15 @@ duo_status duo_resources_tell(duo_resources *res)
  * status of waiting for its work; it is owed if outputs were unwaited. */
 static void end_queue(duo_resources *res, duo_status finished)
 {
-    const duo_backend *const backend = duo_backend_current();
     close_lanes(res);
-    free_ring(&res->up);
-    free_ring(&res->down);
+    free_ring(&res->up, res->queue_device);
+    free_ring(&res->down, res->queue_device);
     duo_resources_free_workspace(res);
     free_space(&res->checks, res->queue_device);
-    if (res->pinned_result != NULL) (void)backend->unpin(res->pinned_result);
-    if (res->wrong != NULL) (void)backend->unpin(res->wrong);
-    const duo_status closed = backend->close(res->queue); /* waits once more */
+    if (res->pinned_result != NULL)
+        (void)duo_pinned_release(res->queue_device, res->pinned_result, LINE);
+    if (res->wrong != NULL) (void)duo_pinned_release(res->queue_device, res->wrong, LINE);
+    const duo_status closed = duo_backend_current()->close(res->queue); /* waits once more */
     duo_resources_owe(res, duo_deferred_close(&res->deferred));
     if (res->unwaited && (closed != DUO_OK || finished == DUO_ERR_LOST))
         duo_resources_owe(res, finished);
@@ -255,8 +257,8 @@ void duo_resources_trim(duo_resources *res)
     if (res->queue == NULL) return;
     (void)duo_queue_finish(res->queue);
     close_lanes(res);
-    free_ring(&res->up);
-    free_ring(&res->down);
+    free_ring(&res->up, res->queue_device);
+    free_ring(&res->down, res->queue_device);
     duo_resources_free_workspace(res);
     free_space(&res->checks, res->queue_device);
     duo_plan_free(&res->plan);
@@ -284,7 +286,6 @@ duo_status duo_resources_pin_result(duo_resources *res)
 {
     void *word = NULL;
     if (res->pinned_result != NULL) return DUO_OK;
-    enum { LINE = 64 }; /* a cache line of its own, as the host polls it */
     const duo_status status = duo_backend_current()->pin(res->queue_device, LINE, &word);
     if (status != DUO_OK) return duo_resources_failed(res, status, "pin a word for results");
     res->pinned_result = word;
@@ -295,7 +296,6 @@ duo_status duo_resources_pin_result(duo_resources *res)
 
 duo_status duo_resources_pin_wrong(duo_resources *res)
 {
-    enum { LINE = 64 };
     void *word = NULL;
     if (res->wrong != NULL) return DUO_OK;
     const duo_status status = duo_backend_current()->pin(res->queue_device, LINE, &word);

@@ -73,7 +73,8 @@ duo_status duo_stage_make(duo_resources *res, duo_ring *ring, size_t bytes)
         if (space->bytes >= wanted) continue;
         duo_status status = duo_stage_wait(res, ring, i);
         if (status != DUO_OK) return status;
-        if (space->address != NULL) (void)duo_backend_current()->unpin(space->address);
+        if (space->address != NULL)
+            (void)duo_pinned_release(res->queue_device, space->address, space->bytes);
         *space = (duo_space){0};
         status = duo_backend_current()->pin(res->queue_device, wanted, &space->address);
         if (status != DUO_OK) {

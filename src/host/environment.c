@@ -137,6 +137,7 @@ static void read_all(void)
     environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
     environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
     environment.check = choice("DUOBLAS_CHECK", levels, 2, 0) == 1;
+    environment.wipe = choice("DUOBLAS_WIPE", levels, 2, 0) == 1;
     environment.adapt = choice("DUOBLAS_ADAPT", levels, 2, 0) == 1;
     environment.remember =
         (duo_remember)choice("DUOBLAS_REMEMBER", remembering, 3, DUO_REMEMBER_NONE);

@@ -16,6 +16,7 @@ typedef struct duo_environment {
     duo_math math;
     int verbose;
     bool check;            /* DUOBLAS_CHECK */
+    bool wipe;             /* DUOBLAS_WIPE */
     bool adapt;            /* DUOBLAS_ADAPT */
     duo_remember remember; /* DUOBLAS_REMEMBER */
     duo_open open;         /* DUOBLAS_OPEN */

@@ -5,20 +5,10 @@
  * again, it has the same numbers and texts, and prints the same text.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench/tool/profile_write.h"
 #include "choice/profile_text.h"
-
-static void require(bool good, const char *what)
-{
-    if (good) return;
-    fprintf(stderr, "fuzz_profile: %s\n", what);
-    abort();
-}
+#include "fuzz/fuzz.h"
 
 static bool is_number(double x) { return isfinite(x) && x >= 0.0 && x <= 1e15; }
 
@@ -79,16 +69,11 @@ static void check_round_trip(const duo_profile *profile)
     free(text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static duo_profile profile;
     char why[200] = "";
-    char *const text = malloc(size + 1); /* of its own length, so that reading past it is seen */
-    require(text != NULL, "memory");
-    if (size > 0) memcpy(text, data, size);
-    text[size] = '\0';
+    char *const text = text_of(data, size);
     if (duo_profile_parse(text, &profile, why, sizeof why)) {
         for (int i = 0; i < DUO_FIELDS; i++) check_field(&profile, &duo_profile_fields[i]);
         for (int id = 0; id < DUO_ALGORITHMS; id++) {

@@ -145,6 +145,23 @@ static duo_status backend_unpin(void *address)
     return sim_leave(DUO_OK);
 }
 
+static duo_status backend_wipe(int device, void *address, size_t bytes)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    const duo_status status = sim_enter(SIM_WIPE, device, &go);
+    if (!go) return sim_leave(status);
+    while (!sim_drained(device)) pthread_cond_wait(&sim_changed, &sim_lock);
+    sim_timing_waited(sim_timing_end(device));
+    const uintptr_t low = (uintptr_t)address;
+    if (sim.lost[device]) return sim_leave(sim_answer_lost(device));
+    if (sim_block_around(low, low + bytes) == NULL)
+        sim_violation("wipe: %p lies in no live memory", address);
+    else
+        memset(sim_behind(address), 0, bytes);
+    return sim_leave(DUO_OK);
+}
+
 static duo_status backend_classify(const void *address, duo_memory *memory)
 {
     if (sim_forked()) return DUO_ERR_LOST;
@@ -170,6 +187,7 @@ const duo_backend *sim_backend(void)
         .release = backend_release,
         .pin = backend_pin,
         .unpin = backend_unpin,
+        .wipe = backend_wipe,
         .classify = backend_classify,
         .open = sim_backend_open,
         .close = sim_backend_close,

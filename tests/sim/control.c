@@ -29,6 +29,8 @@ void sim_reset(void)
     sim.last_algorithm = DUO_ALGORITHMS;
     sim.violations = 0;
     sim.wait_failed = false;
+    sim.count_unwiped = false;
+    sim.unwiped = 0;
     sim.opened = 0;
     memset(sim.linked, 0, sizeof sim.linked);
     sim_timing_reset();
@@ -54,6 +56,13 @@ void sim_set_pinned(uint64_t bytes)
 {
     pthread_mutex_lock(&sim_lock);
     sim.pinned_memory = bytes;
+    pthread_mutex_unlock(&sim_lock);
+}
+
+void sim_count_unwiped(void)
+{
+    pthread_mutex_lock(&sim_lock);
+    sim.count_unwiped = true;
     pthread_mutex_unlock(&sim_lock);
 }
 
@@ -179,6 +188,14 @@ uint64_t sim_allocated_bytes(int device)
 {
     pthread_mutex_lock(&sim_lock);
     const uint64_t bytes = sim_used_bytes(device, false);
+    pthread_mutex_unlock(&sim_lock);
+    return bytes;
+}
+
+uint64_t sim_unwiped_bytes(void)
+{
+    pthread_mutex_lock(&sim_lock);
+    const uint64_t bytes = sim.unwiped;
     pthread_mutex_unlock(&sim_lock);
     return bytes;
 }

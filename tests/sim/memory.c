@@ -118,6 +118,10 @@ void sim_clear_memory(int device)
 void sim_drop_block(int index)
 {
     const block b = sim.block[index];
+    if (sim.count_unwiped && !(b.kind == BLOCK_DEVICE && sim.lost[b.device])) {
+        const char *const behind = sim_behind((void *)b.start);
+        for (size_t i = 0; i < b.bytes; i++) sim.unwiped += behind[i] != 0;
+    }
     sim.block[index] = sim.block[--sim.blocks];
     if (b.kind == BLOCK_PINNED) {
         free((void *)b.start);

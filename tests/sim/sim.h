@@ -34,6 +34,7 @@ typedef enum sim_kind {
     SIM_RELEASE,
     SIM_PIN,
     SIM_UNPIN,
+    SIM_WIPE,
     SIM_CLASSIFY,
     SIM_OPEN,
     SIM_CLOSE,
@@ -58,6 +59,7 @@ void sim_reset(void);
 void sim_set_devices(int count);
 void sim_set_memory(uint64_t bytes); /* of each device */
 void sim_set_pinned(uint64_t bytes); /* most that can be pinned; unlimited after reset */
+void sim_count_unwiped(void);        /* of memory that is given back, device or pinned */
 void sim_give_again(void); /* the next allocations take addresses that were freed, as drivers do */
 void sim_tidy(void); /* forgets memory of lost devices; a device without memory gives all pages of
                         the machine back, and its addresses begin anew: for processes that run long */
@@ -93,6 +95,9 @@ duo_algorithm_id sim_last_algorithm(void); /* of the last launch accepted; DUO_A
 int sim_violations(void); /* breaches of the backend's contract; each is told on stderr */
 int sim_leaks(void);      /* live allocations (not of lost devices), pinned blocks and queues */
 uint64_t sim_allocated_bytes(int device);
+/* Bytes that were not zero when their memory was given back, since sim_count_unwiped. What is on a
+ * lost device does not count. */
+uint64_t sim_unwiped_bytes(void);
 int sim_queues(int device, duo_priority priority); /* open queues of this priority */
 
 /* ---- Device memory that the library does not know ---- */

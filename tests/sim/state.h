@@ -89,6 +89,8 @@ typedef struct sim_state {
     uint64_t count[SIM_KINDS], uploaded, downloaded;
     duo_algorithm_id last_algorithm;
     int violations;
+    bool count_unwiped;
+    uint64_t unwiped;
     bool wait_failed; /* was a wait told to fail? Then callers cannot know which work is done */
 } sim_state;
 

@@ -133,7 +133,7 @@ static void forget_environment(void)
 {
     static const char *const names[] = {
         "DUOBLAS_PATH",    "DUOBLAS_MATH",          "DUOBLAS_VERBOSE", "DUOBLAS_DEVICE",
-        "DUOBLAS_PROFILE", "DUOBLAS_DEVICE_MEMORY", "DUOBLAS_CHECK"};
+        "DUOBLAS_PROFILE", "DUOBLAS_DEVICE_MEMORY", "DUOBLAS_CHECK",   "DUOBLAS_WIPE"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unsetenv(names[i]);
     setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
 }

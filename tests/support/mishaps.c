@@ -66,8 +66,9 @@ void check_later_calls(duo_context *ctx, bool must_be_cpu)
 const char *kind_name(sim_kind kind)
 {
     static const char *const names[SIM_KINDS + 1] = {
-        "count", "load", "link",   "allocate", "release", "pin",  "unpin", "classify", "open",
-        "close", "copy", "launch", "pack",     "mark",    "wait", "idle",  "after",    "async"};
+        "count", "load",     "link", "allocate", "release", "pin",    "unpin",
+        "wipe",  "classify", "open", "close",    "copy",    "launch", "pack",
+        "mark",  "wait",     "idle", "after",    "record",  "replay", "async"};
     return names[kind];
 }
 

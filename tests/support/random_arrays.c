@@ -33,8 +33,7 @@ bool on_device_alone(const array *v) { return on_device(v) || (is_kept(v) && v->
 
 bool lossy(const array *v)
 {
-    return on_device(v) ? duo_device_lost(v->device)
-                        : is_kept(v) && v->newer && duo_devices_losses() > 0;
+    return on_device(v) ? duo_device_lost(v->device) : is_kept(v) && v->newer && any_lost();
 }
 
 static size_t bytes_of(const array *v) { return (size_t)v->count * sizeof(float); }
@@ -118,7 +117,7 @@ static void change(actor *a, array *v, int64_t from, int64_t to)
 
 static void draw(actor *a, array *v)
 {
-    for (int64_t i = 0; i < v->count; i++) v->truth[i] = (float)any(a, -4, 4);
+    for (int64_t i = 0; i < v->count; i++) v->truth[i] = datum(a);
 }
 
 static void take_memory(actor *a, array *v, context *c)
@@ -286,7 +285,7 @@ static void do_change(actor *a, array *v)
         refill(a, v);
         return;
     }
-    for (int64_t i = from; i < to; i++) v->x[i] = v->truth[i] = (float)any(a, -4, 4);
+    for (int64_t i = from; i < to; i++) v->x[i] = v->truth[i] = datum(a);
     change(a, v, from, to);
 }
 

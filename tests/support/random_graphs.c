@@ -186,7 +186,7 @@ static void make_graph(actor *a, graph *g)
              (int)(g - a->graph), (int)(c - a->context));
     if (status == DUO_OK) return;
     /* Another device has taken the place of the one that was lost. */
-    if (status != DUO_ERR_HIDDEN || duo_devices_losses() == 0)
+    if (status != DUO_ERR_HIDDEN || !any_lost())
         (void)judge(a, status, MAY_LOSE, may_lose(g), "graph_build");
     end_graph(a, g);
 }

@@ -98,7 +98,8 @@ static int live_on_as_child(actor *a, const bool *may_lose)
 
 void do_fork(actor *a)
 {
-    if (UNDER_TSAN || (UNDER_SANITIZER && a->program->actors > 1)) return;
+    if (UNDER_TSAN || (UNDER_SANITIZER && a->program->actors > 1) || a->program->input != NULL)
+        return;
     bool may_lose[ARRAYS_EACH]; /* a child cannot ask the simulated device */
     for (int i = 0; i < ARRAYS_EACH; i++) may_lose[i] = on_device_alone(&a->array[i]);
     note(a, "fork");

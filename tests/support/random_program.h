@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 #include "duoblas.h"
+#include "gpu/backend/devices.h"
 #include "support/data.h"
 
 /* ---- Programs ---- */
@@ -90,6 +91,8 @@ struct program {
     bool followed;          /* by another program, in whose devices nothing is lost */
     int most_actors, steps; /* given, as these two are; all else is drawn */
     uint64_t seed;
+    const uint8_t *input; /* of a fuzzer, which chooses as long as bytes are left; NULL: none */
+    size_t left;
     mood mood;
     int actors, devices;
     bool keeps;         /* most arrays are kept, more than the devices hold */
@@ -100,10 +103,19 @@ struct program {
     array shared[SHARED_ARRAYS];
 };
 
+/* A choice, both ends included. */
 static inline int64_t any(actor *a, int64_t low, int64_t high)
 {
-    return test_between(&a->rng, low, high);
+    program *const p = a->program;
+    const int64_t choices = high - low + 1;
+    int64_t value = 0, most = 1;
+    if (p->left == 0) return test_between(&a->rng, low, high);
+    for (; most < choices && p->left > 0; most *= 256, p->left--) value = value * 256 + *p->input++;
+    return low + value % choices;
 }
+
+/* An element of an array: there are too many for a fuzzer's bytes. */
+static inline float datum(actor *a) { return (float)test_between(&a->rng, -4, 4); }
 static inline bool one_in(actor *a, int64_t n) { return any(a, 0, n - 1) == 0; }
 
 /* One call of the library: it is counted, and remembered with its status. */
@@ -114,6 +126,12 @@ duo_status heard(actor *a, duo_status status);
 /* Something is wrong: tells what, and the actor's last calls; the program ends. */
 void wrong(actor *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static inline bool stopped(const actor *a) { return atomic_load(&a->program->wrong); }
+
+/* Was a device lost since the program began? */
+static inline bool any_lost(void)
+{
+    return __atomic_load_n(&duo_devices_lost, __ATOMIC_ACQUIRE) != 0;
+}
 
 /* Failures that a function may return, each only if the mood explains it. */
 enum { MAY_LOSE = 1, MAY_DEVICE = 2, MAY_MEMORY = 4, MAY_FAIL = MAY_DEVICE | MAY_MEMORY };

@@ -8,7 +8,6 @@
 
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"
-#include "support/harness.h"
 #include "support/random_program.h"
 
 /* ---- Reports ---- */
@@ -62,10 +61,10 @@ void wrong(actor *a, const char *format, ...)
 bool judge(actor *a, duo_status status, int may, bool some_lost, const char *what)
 {
     /* A device on which every wait fails counts as lost, too. */
-    const int lost = duo_devices_losses();
-    const bool fails = lost > 0 || atomic_load(&a->program->trouble) > 0;
+    const bool lost = any_lost();
+    const bool fails = lost || atomic_load(&a->program->trouble) > 0;
     if (status == DUO_OK) return true;
-    const bool allowed = status == DUO_ERR_LOST     ? (may & MAY_LOSE) != 0 && some_lost && lost > 0
+    const bool allowed = status == DUO_ERR_LOST     ? (may & MAY_LOSE) != 0 && some_lost && lost
                          : status == DUO_ERR_DEVICE ? (may & MAY_DEVICE) != 0 && fails
                          : status == DUO_ERR_MEMORY ? (may & MAY_MEMORY) != 0 && fails
                                                     : false;
@@ -102,12 +101,17 @@ static void step(actor *a)
         do_fork(a);
 }
 
+/* Is all of a fuzzer's input used? */
+static bool used_up(const program *p) { return p->input != NULL && p->left == 0; }
+
 static void *act(void *given)
 {
     actor *const a = given;
     for (int i = 0; i < CONTEXTS; i++) open_context(a, &a->context[i]);
     for (int i = 0; i < ARRAYS_EACH; i++) make_array(a, &a->array[i], any_context(a));
-    for (; a->steps < (uint64_t)a->program->steps && !stopped(a); a->steps++) step(a);
+    for (; a->steps < (uint64_t)a->program->steps && !stopped(a) && !used_up(a->program);
+         a->steps++)
+        step(a);
     if (stopped(a)) return NULL;
     for (int i = 0; i < GRAPHS; i++)
         if (a->graph[i].graph != NULL) end_graph(a, &a->graph[i]);
@@ -143,12 +147,12 @@ static void begin_program(program *p, actor *first, uint64_t seed)
     p->mood = one_in(first, 2) ? LOSING : (mood)any(first, CALM, FAILING);
     p->actors = (int)any(first, 1, p->most_actors);
     /* A thread's default context lives on, and would miss its lost device. */
-    p->defaults = one_in(first, 4) && !p->followed;
+    p->defaults = one_in(first, 4) && !p->followed && p->input == NULL;
     p->keeps = one_in(first, 2);
     p->devices = DEVICES;
     if (p->real) {
         p->mood = CALM;
-        CHECK_STATUS(DUO_OK, duo_device_count(&p->devices));
+        if (duo_device_count(&p->devices) != DUO_OK) abort();
         if (p->devices > DEVICES) p->devices = DEVICES;
     } else {
         simulate(p, first);
@@ -183,7 +187,7 @@ static void end_program(actor *a, program *p)
     if (p->real) return;
     if (sim_violations() > 0) wrong(a, "%d violations of the backend's contract", sim_violations());
     /* A default context stays for another thread or program, and lost memory stays allocated. */
-    if (!p->defaults && !p->followed && duo_devices_losses() == 0 && sim_leaks() > 0)
+    if (!p->defaults && !p->followed && !any_lost() && sim_leaks() > 0)
         wrong(a, "%d things are still alive", sim_leaks());
 }
 

@@ -82,6 +82,10 @@ typedef struct duo_backend {
     /* The caller has waited for all queued work that uses the memory. If that failed, unpin waits
      * itself. */
     duo_status (*unpin)(void *address);
+    /* Zeroes device or pinned memory behind all work that is queued on the device so far. Done when
+     * this returns. On a lost device nothing more is written to pinned memory, and nothing is
+     * zeroed. */
+    duo_status (*wipe)(int device, void *address, size_t bytes);
     /* Asks the driver about an address. Never creates a CUDA context; takes well under a
      * microsecond. */
     duo_status (*classify)(const void *address, duo_memory *memory);

@@ -20,6 +20,7 @@ extern "C" const duo_backend *duo_backend_default(void)
         .release = duo_cuda_release,
         .pin = duo_cuda_pin,
         .unpin = duo_cuda_unpin,
+        .wipe = duo_cuda_wipe,
         .classify = duo_cuda_classify,
         .open = duo_cuda_open,
         .close = duo_cuda_close,

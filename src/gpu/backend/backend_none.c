@@ -41,6 +41,12 @@ static duo_status release(int device, void *address)
     return DUO_ERR_DEVICE;
 }
 
+static duo_status wipe(int device, void *address, size_t bytes)
+{
+    (void)device, (void)address, (void)bytes;
+    return DUO_ERR_DEVICE;
+}
+
 static duo_status unpin(void *address)
 {
     (void)address;
@@ -253,6 +259,7 @@ const duo_backend *duo_backend_default(void)
         .release = release,
         .pin = allocate,
         .unpin = unpin,
+        .wipe = wipe,
         .classify = classify,
         .open = open_queue,
         .close = refuse,

@@ -76,6 +76,7 @@ duo_status duo_cuda_allocate(int device, size_t bytes, void **address);
 duo_status duo_cuda_release(int device, void *address);
 duo_status duo_cuda_pin(int device, size_t bytes, void **address);
 duo_status duo_cuda_unpin(void *address);
+duo_status duo_cuda_wipe(int device, void *address, size_t bytes);
 
 /* ---- Memory that a queue's algorithms share, one after the other: cuda_workspace.cu ---- */
 

@@ -411,3 +411,19 @@ duo_status duo_cuda_unpin(void *address)
     if (current.status != DUO_OK) return current.status;
     return duo_cuda_status(cudaFreeHost(address), "cudaFreeHost");
 }
+
+/* In a stream of the thread's own: no stream that the program captures waits for that one. */
+duo_status duo_cuda_wipe(int device, void *address, size_t bytes)
+{
+    const duo_cuda_guard current(device);
+    duo_status status = current.status;
+    if (status == DUO_OK)
+        status = duo_cuda_status(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    if (status == DUO_OK)
+        status = duo_cuda_status(cudaMemsetAsync(address, 0, bytes, cudaStreamPerThread),
+                                 "cudaMemsetAsync");
+    if (status == DUO_OK)
+        status =
+            duo_cuda_status(cudaStreamSynchronize(cudaStreamPerThread), "cudaStreamSynchronize");
+    return status;
+}

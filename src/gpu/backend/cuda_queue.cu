@@ -4,12 +4,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "host/environment.h"
+
 /* ---- Opening and closing ---- */
 
 duo_status duo_cuda_make_event(cudaEvent_t *event)
 {
     return duo_cuda_status(cudaEventCreateWithFlags(event, cudaEventDisableTiming),
                            "cudaEventCreate");
+}
+
+/* Partial sums of the program's data are left in it. */
+static void free_scratch(duo_queue *queue)
+{
+    if (!duo_environment_get()->wipe ||
+        duo_cuda_wipe(queue->device, queue->scratch, kScratchBytes) == DUO_OK)
+        (void)duo_cuda_release(queue->device, queue->scratch);
 }
 
 duo_status duo_cuda_close(duo_queue *queue)
@@ -24,7 +34,7 @@ duo_status duo_cuda_close(duo_queue *queue)
         for (int i = 0; i < queue->stamps_room; i++)
             if (queue->stamps[i] != nullptr) duo_cuda_forget(cudaEventDestroy(queue->stamps[i]));
         if (queue->behind != nullptr) duo_cuda_forget(cudaEventDestroy(queue->behind));
-        if (queue->scratch != nullptr) duo_cuda_forget(cudaFree(queue->scratch));
+        if (queue->scratch != nullptr) free_scratch(queue);
         (void)duo_cuda_free_workspace(&queue->workspace);
         if (queue->own_stream) duo_cuda_forget(cudaStreamDestroy(queue->stream));
     }

@@ -23,9 +23,19 @@ static duo_status allocate(const duo_cuda_workspace *workspace, size_t bytes, vo
     return duo_cuda_status(cudaMallocAsync(address, bytes, workspace->stream), "cudaMallocAsync");
 }
 
+/* Zeroes memory that is to be given back, if that is wanted. False: that failed. */
+static bool wiped(const duo_cuda_workspace *workspace, char *address, size_t bytes)
+{
+    if (!duo_environment_get()->wipe) return true;
+    if (!workspace->pooled) return duo_cuda_wipe(workspace->device, address, bytes) == DUO_OK;
+    return duo_cuda_status(cudaMemsetAsync(address, 0, bytes, workspace->stream),
+                           "cudaMemsetAsync") == DUO_OK;
+}
+
 static void give_back(const duo_cuda_workspace *workspace, char *address, size_t bytes)
 {
     if (address == nullptr) return;
+    if (!wiped(workspace, address, bytes)) return;
     duo_memory_give(workspace->device, bytes);
     if (workspace->pooled)
         duo_cuda_forget(cudaFreeAsync(address, workspace->stream));

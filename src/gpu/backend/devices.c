@@ -4,10 +4,20 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "gpu/backend/memory_cap.h"
+#include "host/environment.h"
 #include "host/fork.h"
 #include "host/lock.h"
+
+/* Returns the status of the call. Repeats the call once if it fails without losing the device. */
+#define TWICE(call)                                                                                \
+    do {                                                                                           \
+        const duo_status first = (call);                                                           \
+        if (first == DUO_OK || first == DUO_ERR_LOST) return first;                                \
+        return (call);                                                                             \
+    } while (0)
 
 static _Atomic(const duo_backend *) installed;
 static atomic_int looked;  /* 0: the driver was not asked yet */
@@ -193,10 +203,29 @@ duo_status duo_device_allocate(int device, size_t bytes, void **address)
     return status;
 }
 
+/* Zeroes memory that is to be given back, if that is wanted. */
+static duo_status wipe(int device, void *address, size_t bytes)
+{
+    if (!duo_environment_get()->wipe) return DUO_OK;
+    TWICE(duo_backend_current()->wipe(device, address, bytes));
+}
+
 duo_status duo_device_release(int device, void *address, size_t bytes)
 {
+    const duo_status wiped = wipe(device, address, bytes);
+    if (wiped != DUO_OK && wiped != DUO_ERR_LOST) return wiped;
     duo_memory_give(device, bytes);
     return duo_backend_current()->release(device, address);
+}
+
+duo_status duo_pinned_release(int device, void *address, size_t bytes)
+{
+    const duo_status wiped = wipe(device, address, bytes);
+    if (wiped == DUO_ERR_LOST)
+        memset(address, 0, bytes);
+    else if (wiped != DUO_OK)
+        return wiped;
+    return duo_backend_current()->unpin(address);
 }
 
 void duo_device_count_copy(int device, double bytes) { duo_memory_count_copy(device, bytes); }
@@ -218,14 +247,6 @@ double duo_device_room(int device)
 }
 
 /* ---- Second tries ---- */
-
-/* Returns the status of the call. Repeats the call once if it fails without losing the device. */
-#define TWICE(call)                                                                                \
-    do {                                                                                           \
-        const duo_status first = (call);                                                           \
-        if (first == DUO_OK || first == DUO_ERR_LOST) return first;                                \
-        return (call);                                                                             \
-    } while (0)
 
 /* Waiting takes no memory that could be freed. So if a driver says it is out of memory, this is a
  * failure of the moment: waiting again may succeed. */

@@ -97,7 +97,10 @@ duo_status duo_queue_drain(duo_queue *queue);
  * operands, are also counted apart: if memory is short they can make room for others (data/room.h).
  */
 duo_status duo_device_allocate(int device, size_t bytes, void **address);
+/* Memory is zeroed before it is given back, if DUOBLAS_WIPE says so. If that fails, but the device
+ * is not lost, the memory stays, and is counted. */
 duo_status duo_device_release(int device, void *address, size_t bytes);
+duo_status duo_pinned_release(int device, void *address, size_t bytes); /* of the backend's pin */
 void duo_device_count_copy(int device, double bytes); /* adds bytes of copies; negative: fewer */
 /* Bytes; infinite if the device was not looked at. An allocation may still fail: other processes
  * use the device, too. */
