@@ -29,7 +29,7 @@ sweep() { # TEXT COMMAND...
     shift
     "$@" || failures=$((failures + 1))
 }
-for program in native native_sim blas blas_sim; do
+for program in native native_sim blas; do
     sweep "$program" "$build/tests/sweep_$program" "$@"
 done
 
