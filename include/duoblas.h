@@ -486,8 +486,8 @@ DUO_API duo_status duo_set_remember(duo_context *ctx, duo_remember remember);
  * Numerics   the same bits.
  * Learning   duo_set_adapt leaves out this context's reductions on the GPU.
  * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT, DUO_ERR_MEMORY (not switched on), or of
- *            duo_synchronize: DUO_ERR_LOST (switched off), DUO_ERR_DEVICE (not yet: call again),
- *            DUO_ERR_CAPTURE.
+ *            duo_synchronize: DUO_ERR_LOST or DUO_ERR_WRONG (switched off), DUO_ERR_DEVICE (not
+ *            yet: call again), DUO_ERR_CAPTURE.
  * Since      1.0
  */
 DUO_API duo_status duo_set_async(duo_context *ctx, int on);

@@ -491,6 +491,7 @@ static duo_status wrong_result(duo_status (*tells)(duo_context *))
     CHECK_STATUS(DUO_OK, duo_create(&checks));
     CHECK_STATUS(DUO_OK, duo_malloc(checks, sizeof ones, &x));
     CHECK_STATUS(DUO_OK, duo_copy(checks, x, ones, sizeof ones));
+    CHECK_STATUS(DUO_OK, duo_set_async(checks, 1));
     CHECK_STATUS(DUO_OK, duo_set_verify(checks, 1.0, 0));
     float *const at = x;
     sim_err(1);
@@ -503,6 +504,8 @@ static duo_status wrong_result(duo_status (*tells)(duo_context *))
     (void)duo_free(NULL, x);
     return status;
 }
+
+static duo_status switch_off(duo_context *c) { return duo_set_async(c, 0); }
 
 /* It has to make room for dependencies. */
 static duo_status alter_more(void)

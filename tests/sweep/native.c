@@ -271,6 +271,21 @@ static void opening(void)
     end(ctx);
 }
 
+/* Results are checked; a check that fails is left out, and none finds anything. */
+static void verifying(void)
+{
+    int64_t checked = 0, wrong = 0;
+    duo_context *const ctx = context();
+    MUST(duo_set_verify(ctx, 1.0, 5));
+    product(ctx, EDGE);
+    product(ctx, 100);
+    sums(ctx, N);
+    MAY(duo_synchronize(ctx));
+    MUST(duo_get_verified(&checked, &wrong));
+    expect(wrong == 0, "a right result is called wrong");
+    end(ctx);
+}
+
 static void many_contexts(void)
 {
     enum { MANY = 200 };
@@ -610,6 +625,9 @@ const scenario scenarios[] = {
     {"batches", batches, NULL},
     {"batch_on_device", batch_on_device, NULL},
     {"settings", settings, NULL},
+    {"verifying", verifying, NULL},
+    {"verifying_batches", batches, "DUOBLAS_VERIFY=1"},
+    {"verifying_on_device", batch_on_device, "DUOBLAS_VERIFY=1"},
     {"opening", opening, NULL},
     {"many_contexts", many_contexts, NULL},
     {"devices", devices, NULL},
