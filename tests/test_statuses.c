@@ -486,14 +486,14 @@ static duo_status wrong_result(duo_status (*tells)(duo_context *))
 {
     enum { FLOATS = 3 };
     duo_context *checks = NULL;
-    void *x = NULL;
+    void *on_device = NULL;
     const float ones[FLOATS] = {1.0f, 1.0f, 1.0f};
     CHECK_STATUS(DUO_OK, duo_create(&checks));
-    CHECK_STATUS(DUO_OK, duo_malloc(checks, sizeof ones, &x));
-    CHECK_STATUS(DUO_OK, duo_copy(checks, x, ones, sizeof ones));
+    CHECK_STATUS(DUO_OK, duo_malloc(checks, sizeof ones, &on_device));
+    CHECK_STATUS(DUO_OK, duo_copy(checks, on_device, ones, sizeof ones));
     CHECK_STATUS(DUO_OK, duo_set_async(checks, 1));
     CHECK_STATUS(DUO_OK, duo_set_verify(checks, 1.0, 0));
-    float *const at = x;
+    float *const at = on_device;
     sim_err(1);
     CHECK_STATUS(DUO_OK, duo_sgemm(checks, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 1, 1, 1, 1.0f,
                                    at, 1, at + 1, 1, 0.0f, at + 2, 1));
@@ -501,7 +501,7 @@ static duo_status wrong_result(duo_status (*tells)(duo_context *))
     sim_err(0);
     duo_checked_reset();
     if (tells != duo_destroy) (void)duo_destroy(checks);
-    (void)duo_free(NULL, x);
+    (void)duo_free(NULL, on_device);
     return status;
 }
 

@@ -32,8 +32,8 @@ from ._version import version as __version__
 
 __all__ = ["ArgumentError", "Candidate", "Context", "Crossover", "Device", "DeviceArray",
            "DeviceError", "DeviceLostError", "DuoBLASError", "Event", "Explanation", "Graph",
-           "Info", "Kept", "KeptArray", "OutOfMemoryError", "Report", "Served", "Status", "WrongResultError",
-           "__version__", "abs_sum", "copy", "crossover", "default_context", "device_count",
-           "device_empty", "dot", "empty_pinned", "explain", "info", "install", "installed",
-           "keep", "matmul", "pin", "prepare", "report", "sasum", "sdot", "sgemm", "sgemm_batched",
-           "sgemm_grouped", "ssum", "sum", "uninstall", "vdot", "zeros_pinned"]
+           "Info", "Kept", "KeptArray", "OutOfMemoryError", "Report", "Served", "Status",
+           "WrongResultError", "__version__", "abs_sum", "copy", "crossover", "default_context",
+           "device_count", "device_empty", "dot", "empty_pinned", "explain", "info", "install",
+           "installed", "keep", "matmul", "pin", "prepare", "report", "sasum", "sdot", "sgemm",
+           "sgemm_batched", "sgemm_grouped", "ssum", "sum", "uninstall", "vdot", "zeros_pinned"]

@@ -175,8 +175,7 @@ duo_status duo_set_async(duo_context *given, int on)
     if (on && res->deferred == NULL) res->deferred = duo_deferred_make();
     if (on && res->deferred == NULL) return DUO_ERR_MEMORY;
     if (!on) status = duo_synchronize(ctx);
-    if (status == DUO_OK || status == DUO_ERR_LOST || status == DUO_ERR_WRONG)
-        res->async = on != 0;
+    if (status == DUO_OK || status == DUO_ERR_LOST || status == DUO_ERR_WRONG) res->async = on != 0;
     return status;
 }
 

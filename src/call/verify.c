@@ -352,7 +352,7 @@ static duo_status old_sums(const duo_verify *v, duo_resources *res, const duo_ve
         c.x = part->before;
         c.ld = part->call.m;
         c.stride = part->call.m * part->call.n;
-        duo_freivalds_multiply(&c, threads);
+        duo_freivalds_cpu_multiply(&c, threads);
         return DUO_OK;
     }
     const size_t bytes = 2 * (size_t)(part->call.m * count) * sizeof(double);
@@ -365,12 +365,12 @@ static void add_up(const duo_verify *v, const duo_call *call, const sums *s, int
 {
     if (call->operand[DUO_A].read) {
         const duo_freivalds_product b = product_of(v, call, DUO_B, NULL, s->between);
-        duo_freivalds_multiply(&b, threads);
+        duo_freivalds_cpu_multiply(&b, threads);
         const duo_freivalds_product a = product_of(v, call, DUO_A, s->between, s->product);
-        duo_freivalds_multiply(&a, threads);
+        duo_freivalds_cpu_multiply(&a, threads);
     }
     const duo_freivalds_product c = product_of(v, call, DUO_C, NULL, s->result);
-    duo_freivalds_multiply(&c, threads);
+    duo_freivalds_cpu_multiply(&c, threads);
 }
 
 /* Checks a part on the host. *wrong: its rows that are wrong. */
@@ -394,7 +394,7 @@ static duo_status check_on_host(const duo_verify *v, duo_context *ctx, const duo
     if (status == DUO_OK) {
         const duo_freivalds_rows rows = rows_of(part, &s, ctx->policy.math, v->own_bound);
         add_up(v, &call, &s, threads);
-        *wrong = duo_freivalds_wrong(&rows);
+        *wrong = duo_freivalds_cpu_wrong(&rows);
     }
     duo_place_end(res, whole, &local);
     free(memory);

@@ -104,13 +104,13 @@ static void do_piece(void *job, int64_t piece)
     (p->trans ? add_rows : add_columns)(&of);
 }
 
-void duo_freivalds_multiply(const duo_freivalds_product *p, int threads)
+void duo_freivalds_cpu_multiply(const duo_freivalds_product *p, int threads)
 {
     const int64_t pieces = (p->rows + PIECE - 1) / PIECE * p->count;
     duo_team_run(do_piece, (void *)(uintptr_t)p, pieces, threads);
 }
 
-int64_t duo_freivalds_wrong(const duo_freivalds_rows *rows)
+int64_t duo_freivalds_cpu_wrong(const duo_freivalds_rows *rows)
 {
     int64_t wrong = 0;
     for (int64_t i = 0; i < rows->rows; i++) wrong += !duo_freivalds_right(rows, i);

@@ -5,9 +5,9 @@
 #include "freivalds.h"
 
 /* Computes sums and magnitudes. */
-void duo_freivalds_multiply(const duo_freivalds_product *p, int threads);
+void duo_freivalds_cpu_multiply(const duo_freivalds_product *p, int threads);
 
 /* Rows that are not within their bounds. */
-int64_t duo_freivalds_wrong(const duo_freivalds_rows *rows);
+int64_t duo_freivalds_cpu_wrong(const duo_freivalds_rows *rows);
 
 #endif

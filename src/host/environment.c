@@ -55,7 +55,7 @@ static double number(const char *variable, const char *units, double largest, do
     return parsed;
 }
 
-/* A decimal number from 0 to 1; 0 if it is not set. By hand: strtod goes by the program's locale. */
+/* A decimal number from 0 to 1; 0 if it is not set. (strtod goes by the program's locale.) */
 static double part(const char *variable)
 {
     const char *const value = secure_getenv(variable);

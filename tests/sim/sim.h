@@ -61,8 +61,9 @@ void sim_set_memory(uint64_t bytes); /* of each device */
 void sim_set_pinned(uint64_t bytes); /* most that can be pinned; unlimited after reset */
 void sim_count_unwiped(void);        /* of memory that is given back, device or pinned */
 void sim_give_again(void); /* the next allocations take addresses that were freed, as drivers do */
-void sim_tidy(void); /* forgets memory of lost devices; a device without memory gives all pages of
-                        the machine back, and its addresses begin anew: for processes that run long */
+/* Forgets memory of lost devices. A device without memory gives all pages of the machine back, and
+ * its addresses begin anew: for processes that run long. */
+void sim_tidy(void);
 void sim_set_links(bool direct);      /* can devices reach each other's memory? After reset: yes */
 void sim_set_delay(int microseconds); /* most that the worker sleeps, at random, before each
                                          operation */
