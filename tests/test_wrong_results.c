@@ -137,9 +137,8 @@ static duo_status run_flipped(duo_context *ctx, const product *p, const placed *
     call.operand[DUO_A].address = at->a;
     call.operand[DUO_B].address = at->b;
     call.operand[DUO_C].address = at->c;
-    duo_verify verify;
-    duo_verify_begin(&verify, c, &call);
-    CHECK(verify.on, "not checked");
+    duo_verify *const verify = duo_verify_begin(c, &call);
+    CHECK(verify != NULL, "not checked");
     c->policy.verify_rate = 0.0;
     CHECK_STATUS(DUO_OK, multiply(ctx, p, at->a, at->b, at->c));
     c->policy.verify_rate = 1.0;
@@ -150,7 +149,7 @@ static duo_status run_flipped(duo_context *ctx, const product *p, const placed *
     e.choice = e.own;
     e.ran = 0;
     e.own[0].algorithm = duo_algorithm_of(by);
-    return duo_verify_end(&verify, &e, DUO_OK);
+    return duo_verify_end(verify, &e, DUO_OK);
 }
 
 /* ---- Changed bits are found ---- */
@@ -420,9 +419,8 @@ static void reductions(void)
     duo_call call = duo_call_reduction(DUO_SSUM, N);
     call.operand[DUO_X].address = x;
     call.operand[DUO_RESULT].address = &again;
-    duo_verify verify;
-    duo_verify_begin(&verify, c, &call);
-    CHECK(verify.on, "not checked");
+    duo_verify *const verify = duo_verify_begin(c, &call);
+    CHECK(verify != NULL, "not checked");
     static duo_execution e;
     e.ctx = c;
     e.call = &call;
@@ -431,7 +429,7 @@ static void reductions(void)
     e.own[0].algorithm =
         duo_algorithm_of(test_gpu_side() ? DUO_ssum_gpu_shuffle : DUO_ssum_cpu_lanes);
     again = nextafterf(again, 2e30f);
-    CHECK_STATUS(DUO_OK, duo_verify_end(&verify, &e, DUO_OK));
+    CHECK_STATUS(DUO_OK, duo_verify_end(verify, &e, DUO_OK));
     CHECK(test_same(sum, again) && wrong_now() == 1, "the last bit was not put right");
     CHECK_STATUS(DUO_OK, duo_set_verify(ctx, 0.0, 0));
     duo_checked_reset();

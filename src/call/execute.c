@@ -206,12 +206,10 @@ static duo_outcome execute(duo_context *ctx, duo_call *call, duo_execution *whol
     e.held = 0;
     const duo_status begun = begin(&e, res->stream != NULL && duo_resources_captured(res));
     if (begun != DUO_OK) return begun;
-    duo_verify verify;
-    verify.on = false;
-    if (!e.part && !e.conditions.recorded && ctx->policy.verify_rate > 0.0) {
-        duo_verify_begin(&verify, ctx, call);
-        e.awaited = verify.on; /* a reduction's result must be there to be checked */
-    }
+    duo_verify *verify = NULL;
+    if (!e.part && !e.conditions.recorded && ctx->policy.verify_rate > 0.0)
+        verify = duo_verify_begin(ctx, call);
+    e.awaited = verify != NULL; /* a reduction's result must be there to be checked */
     duo_decide_begin(&e, whole != NULL ? whole->by : NULL);
     if (!e.part && ctx->policy.path == DUO_PATH_GPU && !e.conditions.gpu)
         (void)duo_context_open(ctx); /* for the note that says why */
@@ -219,11 +217,11 @@ static duo_outcome execute(duo_context *ctx, duo_call *call, duo_execution *whol
     /* A failure here is met again by whoever waits for the data. */
     if (res->reading_host) (void)duo_upload_consumed(res);
     /* Nothing could run: an error before anything was written. */
-    if (e.ran < 0) return duo_verify_end(&verify, &e, outcome);
+    if (e.ran < 0) return duo_verify_end(verify, &e, outcome);
     if (e.last_part != NULL) find_last_part(&e);
     if (whole != NULL) whole->last_part = e.choice[e.ran].algorithm;
     duo_decide_end(&e, outcome);
-    return duo_verify_end(&verify, &e, outcome);
+    return duo_verify_end(verify, &e, outcome);
 }
 
 typedef struct request {

@@ -88,27 +88,30 @@ static void set_part(duo_verify_part *part, const duo_call *call)
     }
 }
 
+static const duo_call *group_of(duo_call *call, int64_t g)
+{
+    return call->batch != NULL ? duo_call_group(call, g) : call;
+}
+
 /* Cuts the call into its parts. False: there is no memory, or a list that only the device reads. */
 static bool cut(duo_verify *v, duo_call *call)
 {
     const int64_t groups = call->batch != NULL ? duo_batch_groups(call->batch) : 1;
-    v->part = &v->own;
-    v->parts = 0;
+    int64_t all = 0;
     for (int64_t g = 0; g < groups; g++) {
-        const duo_call *const group = groups > 1 ? duo_call_group(call, g) : call;
+        const duo_call *const group = group_of(call, g);
         if (group->batch != NULL && duo_batch_unread(group->batch)) return false;
-        v->parts += parts_of(group);
+        all += parts_of(group);
     }
-    if (v->parts > 1) v->part = calloc((size_t)v->parts, sizeof *v->part);
+    v->part = all > 1 ? calloc((size_t)all, sizeof *v->part) : &v->own;
     if (v->part == NULL) return false;
-    duo_verify_part *part = v->part;
     for (int64_t g = 0; g < groups; g++) {
-        const duo_call *const group = groups > 1 ? duo_call_group(call, g) : call;
+        const duo_call *const group = group_of(call, g);
         const int64_t parts = parts_of(group);
         for (int64_t p = 0; p < parts; p++) {
             duo_call one = *group;
             if (parts > 1) duo_call_products(group, p, 1, &one, NULL);
-            set_part(part++, &one);
+            set_part(&v->part[v->parts++], &one);
         }
     }
     return true;
@@ -605,26 +608,29 @@ static duo_status end_reduction(duo_execution *e)
 
 /* ---- Calls ---- */
 
-void duo_verify_begin(duo_verify *v, duo_context *ctx, duo_call *call)
+/* On the heap, as it is large: calls run on small stacks, too. */
+duo_verify *duo_verify_begin(duo_context *ctx, duo_call *call)
 {
-    v->on = false;
-    if (!draw(&ctx->policy, &v->seed)) return;
-    if (!float_mode_usual(float_mode_read())) return; /* the bounds are for the default mode */
-    if (call->operation != DUO_SGEMM) {
-        v->on = !result_meets(call);
-        return;
-    }
-    v->on = cut(v, call);
-    if (!v->on || begin_products(v, ctx)) return;
+    uint64_t seed;
+    if (!draw(&ctx->policy, &seed)) return NULL;
+    if (!float_mode_usual(float_mode_read())) return NULL; /* the bounds are for the default mode */
+    duo_verify *const v = calloc(1, sizeof *v);
+    if (v == NULL) return NULL;
+    v->seed = seed;
+    const bool ready =
+        call->operation != DUO_SGEMM ? !result_meets(call) : cut(v, call) && begin_products(v, ctx);
+    if (ready) return v;
     free_parts(v);
-    v->on = false;
+    free(v);
+    return NULL;
 }
 
 duo_status duo_verify_end(duo_verify *v, duo_execution *e, duo_status status)
 {
-    if (!v->on) return status;
-    if (e->call->operation != DUO_SGEMM) return status == DUO_OK ? end_reduction(e) : status;
+    if (v == NULL) return status;
+    if (e->call->operation != DUO_SGEMM && status == DUO_OK) status = end_reduction(e);
     for (int64_t p = 0; p < v->parts && status == DUO_OK; p++) status = end_part(v, e, &v->part[p]);
     free_parts(v);
+    free(v);
     return status;
 }

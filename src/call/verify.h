@@ -17,7 +17,6 @@ typedef struct duo_verify_part {
 } duo_verify_part;
 
 typedef struct duo_verify {
-    bool on;
     uint64_t seed;  /* of the signs */
     int device;     /* that has the sums of what C was */
     bool own_bound; /* one of the library's own algorithms did all of it */
@@ -25,11 +24,12 @@ typedef struct duo_verify {
     duo_verify_part *part, own; /* one part is `own` */
 } duo_verify;
 
-/* Draws whether this call is checked, and prepares that. The call was located. */
-void duo_verify_begin(duo_verify *v, duo_context *ctx, duo_call *call);
+/* Draws whether this call is checked, and prepares that; NULL: it is not, or there is no memory. The
+ * call was located. */
+duo_verify *duo_verify_begin(duo_context *ctx, duo_call *call);
 
-/* Checks the call's result. A wrong one is computed again if its inputs are still there. If not, or
- * if it is wrong again: DUO_ERR_WRONG. */
+/* Checks the call's result, and frees v. A wrong one is computed again if its inputs are still
+ * there. If not, or if it is wrong again: DUO_ERR_WRONG. NULL: returns status. */
 duo_status duo_verify_end(duo_verify *v, duo_execution *e, duo_status status);
 
 #endif
