@@ -24,8 +24,8 @@ typedef struct duo_verify {
     duo_verify_part *part, own; /* one part is `own` */
 } duo_verify;
 
-/* Draws whether this call is checked, and prepares that; NULL: it is not, or there is no memory. The
- * call was located. */
+/* Draws whether this call, which was located, is checked, and prepares that. NULL: it is not, or
+ * there is no memory. */
 duo_verify *duo_verify_begin(duo_context *ctx, duo_call *call);
 
 /* Checks the call's result, and frees v. A wrong one is computed again if its inputs are still
