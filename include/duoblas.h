@@ -345,16 +345,16 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  * duo_set_verify - check results while the program runs, to find a GPU, memory or kernel that errs
  * silently.
  *
- *   rate   the part of the context's calls whose results are checked: from 0, none, to 1, all.
+ *   rate   the part of the context's calls whose results are checked. 0: none. 1: all.
  *          Default: DUOBLAS_VERIFY, else 0.
  *   seed   decides which calls, together with their order in the context: any number
  *
  * Products   by Freivalds' check, in float64. Let r be a random vector of signs. C r is compared
  *            with alpha op(A) (op(B) r) + beta C r, of C as it was before the call. A row may be
- *            off by n times the documented error of its elements, roughly (docs/numerics.md,
- *            "Checks"). An element whose error is more than that of its row is found; two wrong
- *            ones in a row may cancel for half of the r. Rows with an Inf or a NaN in their
- *            operands, or an overflow, are not checked.
+ *            off by about sqrt(n) times 9 times the documented error of an element
+ *            (docs/numerics.md, "Checks"). A larger error is found. Two wrong elements in a row
+ *            cancel for half of the r if they are off by the same. A row is not checked if an
+ *            operand of it has an Inf or a NaN, or if it has overflowed.
  * Reductions they are computed again, on the other side if the GPU is open, and must have the same
  *            bits. In a context of duo_set_async() the call waits for a result that is checked.
  * Where      where the matrices are. If all are on the device, the check is queued there behind the
@@ -365,11 +365,12 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  *            DUO_OK then. If C was on the device, duo_synchronize and duo_destroy return
  *            DUO_ERR_WRONG, once; else the call does. After a device's second miss it counts as
  *            lost.
- * Not        nodes of graphs, calls in a captured stream, lists in device memory, a reduction whose
- *            result is an element of its vectors, and calls in another floating-point mode than the
- *            default are not checked. Nor are calls for which there is no memory left for a check.
- * Cost       a check reads each matrix once, and takes memory: 16 bytes for each row of A and C and
- *            each column of op(A); on the CPU a copy of C if beta is not 0.
+ * Not        These are not checked: nodes of graphs; calls in a captured stream; batches with
+ *            lists in device memory; a reduction whose result is an element of its vectors; calls
+ *            in another floating-point mode than the default; calls for whose check there is no
+ *            memory.
+ * Cost       A check reads each matrix once. It takes 40 bytes for each row of C, 16 more if beta
+ *            is not 0, and 24 for each column of op(A). On the CPU it copies C if beta is not 0.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_SIZE (rate is not from 0 to 1).
  * Since      1.0
  */

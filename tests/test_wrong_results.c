@@ -392,6 +392,13 @@ static void batches(void)
                                        EDGE, 1.0f, as, EDGE, bs, EDGE, 0.5f, cs, EDGE, COUNT));
         CHECK(checked_now() == before + 1 + COUNT, "%d with those of a list",
               (int)(checked_now() - before));
+        const duo_transpose no[2] = {DUO_NO_TRANS, DUO_NO_TRANS};
+        const int64_t edge[2] = {EDGE, EDGE - 2}, ld[2] = {EDGE, EDGE}, size[2] = {2, COUNT - 2};
+        const float one[2] = {1.0f, 1.0f}, half[2] = {0.5f, 0.0f};
+        CHECK_STATUS(DUO_OK, duo_sgemm_grouped(ctx, DUO_COL_MAJOR, 2, no, no, edge, edge, edge, one,
+                                               as, ld, bs, ld, half, cs, ld, size));
+        CHECK(checked_now() > before + 1 + COUNT && checked_now() <= before + 1 + 2 * COUNT,
+              "%d with those of groups", (int)(checked_now() - before));
         CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
         CHECK_STATUS(DUO_OK, duo_set_verify(ctx, 0.0, 1));
         if (on_gpu) CHECK_STATUS(DUO_OK, duo_free(ctx, x));

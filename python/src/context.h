@@ -28,12 +28,12 @@ typedef struct call {
     int count;
 } call;
 
-/* The caller's stream that a call in this context, or for None in that of the innermost block, runs
- * in; 0: there is none. */
+/* The caller's stream in which a call in this context runs; 0: there is none. None stands for the
+ * innermost block's context. */
 uintptr_t context_stream(PyObject *context);
 
-/* A call in a context, or for None in that of the innermost block, or of the thread. False: it goes
- * the long way, or there is an exception; else the context is locked until call_end. */
+/* Begins a call in a context, and locks it until call_end. None stands for the innermost block's
+ * context, or the thread's own. False: the call goes the long way, or there is an exception. */
 bool call_begin(call *of, PyObject *context, bool on_device);
 
 /* The operand takes part. On a device it has to be known for longer than the call, and its library

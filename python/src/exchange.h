@@ -29,9 +29,9 @@ void operand_span(const operand *o, uintptr_t *low, uintptr_t *high);
 /* Prepares the names of attributes; false: there is an exception. */
 bool exchange_begin(void);
 
-/* An array of float32 with at most two axes, none of them empty, in host memory or on a CUDA
- * device; for an output (written) one whose memory may be written. False: it is not, or its library
- * has no such exchange. It raises no exception. */
+/* Reads an array of float32 in host memory or on a CUDA device. It has at most two axes, and
+ * elements. If it is `written`, its memory may be written. False: it is another array, or its
+ * library has no such exchange. Raises no exception. */
 bool exchange_read(PyObject *array, bool written, operand *o);
 
 /* The same of an array on a CUDA device, by its __dlpack__ of DLPack 1.0. Its work so far is then
