@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call/verify_reduction.h"
 #include "cpu/freivalds_cpu.h"
 #include "cpu/kernels.h"
 #include "data/checked.h"

@@ -32,11 +32,4 @@ duo_verify *duo_verify_begin(duo_context *ctx, duo_call *call);
  * there. If not, or if it is wrong again: DUO_ERR_WRONG. NULL: returns status. */
 duo_status duo_verify_end(duo_verify *v, duo_execution *e, duo_status status);
 
-/* ---- verify_reduction.c ---- */
-
-/* May the result be an element of a vector? Then the call has changed that. */
-bool duo_verify_overlaps(const duo_call *call);
-/* As duo_verify_end, of a reduction that has run. */
-duo_status duo_verify_reduction(duo_execution *e);
-
 #endif

@@ -1,8 +1,9 @@
-/* verify_reduction.c - checks of reductions: each is computed again (verify.h). */
+/* verify_reduction.c - see verify_reduction.h */
+#include "call/verify_reduction.h"
+
 #include <string.h>
 
 #include "call/route.h"
-#include "call/verify.h"
 #include "data/checked.h"
 #include "data/locate.h"
 #include "data/place.h"
