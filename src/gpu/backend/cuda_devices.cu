@@ -379,12 +379,15 @@ duo_status duo_cuda_link(int device, int other, bool *direct)
 
 /* ---- Device memory, and pinned host memory ---- */
 
+constexpr size_t kChunk = 16; /* kernels copy whole ones: the last may reach beyond an operand */
+
 duo_status duo_cuda_allocate(int device, size_t bytes, void **address)
 {
     *address = nullptr;
     const duo_cuda_guard current(device);
     if (current.status != DUO_OK) return current.status;
-    return duo_cuda_status(cudaMalloc(address, bytes), "cudaMalloc");
+    const size_t whole = bytes > SIZE_MAX - kChunk ? bytes : (bytes + kChunk - 1) / kChunk * kChunk;
+    return duo_cuda_status(cudaMalloc(address, whole), "cudaMalloc");
 }
 
 duo_status duo_cuda_release(int device, void *address)
