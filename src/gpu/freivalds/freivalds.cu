@@ -1,17 +1,22 @@
 /*
  * freivalds.cu - the steps of Freivalds' check on the device (src/freivalds.h).
  *
- * Work      A matrix stored by columns of op(X): a thread adds up to 64 columns in one row. Stored
- *           by rows: a warp adds up to 1024 elements of a row. Each adds its part to the row's sum
- *           by an atomic addition in float64.
+ * Work      A matrix stored by columns of op(X): a lane has four neighbouring rows, a warp adds 32
+ *           columns, a block's warps add theirs in shared memory. Stored by rows: a warp adds up to
+ *           1024 elements of each of four rows. Their sums are added to the rows' by atomic
+ *           additions in float64. These take longer than the loads if there are many.
+ * Loads     Four neighbours in memory at once, if all columns begin on 16 bytes and the matrices
+ *           are large; else one.
  * Order     Any: a check compares with a bound, its sums are no results.
  * Traffic   Every matrix is read once.
  */
 #include "gpu/launch.cuh"
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
-constexpr int kColumns = 64;                     /* that a thread adds */
-constexpr int kWords = 32, kAlong = 32 * kWords; /* elements of a row that a warp adds */
+constexpr int kColumns = 32;                  /* that a warp adds */
+constexpr int kAlong = 1024, kRowsAtOnce = 4; /* of a warp: elements of a row, rows */
+constexpr int kWide = 4;                      /* floats of a load */
+constexpr int64_t kFewElements = 1 << 23;     /* so many blocks of wide loads are too few */
 constexpr int kUnrolled = 8;
 
 static __device__ __forceinline__ double sign_of(uint32_t signs, int bit)
@@ -47,6 +52,30 @@ struct row_sums {
         else
             atomicAdd(&p.largest[row], largest);
     }
+
+    /* Of other columns of the same row. */
+    __device__ __forceinline__ void add(const row_sums &other)
+    {
+        sum += other.sum;
+        magnitude += other.magnitude;
+        if (!kFirst)
+            largest += other.largest;
+        else if (!(other.largest <= largest))
+            largest = other.largest;
+    }
+
+    /* Those of the warp's lanes, for the first. */
+    __device__ __forceinline__ void gather()
+    {
+#pragma unroll
+        for (int distance = 16; distance > 0; distance /= 2) {
+            row_sums other;
+            other.sum = __shfl_down_sync(0xffffffffu, sum, distance);
+            other.magnitude = __shfl_down_sync(0xffffffffu, magnitude, distance);
+            other.largest = __shfl_down_sync(0xffffffffu, largest, distance);
+            add(other);
+        }
+    }
 };
 
 /* The vectors of a matrix. */
@@ -62,62 +91,107 @@ struct vectors {
     }
 };
 
-/* Blocks are row_blocks x splits x matrices; a block has `rows` rows, a power of two. */
-template <bool kFirst>
-static __global__ void __launch_bounds__(kThreads)
-    add_columns(duo_freivalds_product p, int rows, int64_t row_blocks, int64_t splits)
-{
-    const int64_t part = blockIdx.x / row_blocks, matrix = part / splits;
-    const int groups = kThreads / rows;
-    const int64_t i = blockIdx.x % row_blocks * rows + threadIdx.x % rows;
-    const int64_t from = (part % splits * groups + threadIdx.x / rows) * kColumns;
-    const int64_t to = from + kColumns < p.columns ? from + kColumns : p.columns;
-    if (i >= p.rows || from >= to) return;
-    const float *x = p.x + matrix * p.stride + i + from * p.ld;
-    const vectors<kFirst> v(p, matrix);
-    row_sums<kFirst> sums;
-    uint32_t signs = 0;
-#pragma unroll kUnrolled
-    for (int64_t j = from; j < to; j++, x += p.ld) {
-        if (kFirst && j % 32 == 0) signs = duo_freivalds_signs(p.seed, j / 32);
-        sums.add(*x, kFirst ? sign_of(signs, (int)(j % 32)) : v.by[j],
-                 kFirst ? 1.0 : v.by_magnitude[j], kFirst ? 1.0 : v.by_largest[j], p.least);
+/* Neighbours in memory, of which `count` exist; the others become 0. Four begin on 16 bytes. */
+template <int kCount>
+struct neighbours {
+    float x[kCount];
+
+    __device__ __forceinline__ neighbours(const float *from, int64_t count)
+    {
+        if (kCount == 4 && count >= 4) {
+            const float4 four = *reinterpret_cast<const float4 *>(from);
+            x[0] = four.x, x[1 % kCount] = four.y, x[2 % kCount] = four.z, x[3 % kCount] = four.w;
+        } else {
+#pragma unroll
+            for (int i = 0; i < kCount; i++) x[i] = i < count ? from[i] : 0.0f;
+        }
     }
-    sums.add_to(p, matrix * p.rows + i);
+};
+
+/* Blocks are row_blocks x splits x matrices; a block has 32 kRows rows. */
+template <bool kFirst, int kRows>
+static __global__ void __launch_bounds__(kThreads, kFirst ? 4 : 3)
+    add_columns(duo_freivalds_product p, int64_t row_blocks, int64_t splits)
+{
+    constexpr int kBlockRows = 32 * kRows;
+    __shared__ row_sums<kFirst> of_warp[kWarps][kBlockRows];
+    const int64_t part = blockIdx.x / row_blocks, matrix = part / splits;
+    const int64_t first = blockIdx.x % row_blocks * kBlockRows;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int64_t i = first + lane * kRows;
+    const int64_t from = (part % splits * kWarps + warp) * kColumns;
+    const int64_t to = from + kColumns < p.columns ? from + kColumns : p.columns;
+    const vectors<kFirst> v(p, matrix);
+    row_sums<kFirst> sums[kRows];
+    const uint32_t signs = kFirst ? duo_freivalds_signs(p.seed, from / 32) : 0;
+    static_assert(kColumns == 32, "one word of signs");
+    if (i < p.rows) {
+        const float *x = p.x + matrix * p.stride + i + from * p.ld;
+#pragma unroll kUnrolled
+        for (int64_t j = from; j < to; j++, x += p.ld) {
+            const neighbours<kRows> here(x, p.rows - i);
+            const double by = kFirst ? sign_of(signs, (int)(j - from)) : v.by[j];
+            const double by_magnitude = kFirst ? 1.0 : v.by_magnitude[j];
+            const double by_largest = kFirst ? 1.0 : v.by_largest[j];
+#pragma unroll
+            for (int r = 0; r < kRows; r++)
+                sums[r].add(here.x[r], by, by_magnitude, by_largest, p.least);
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; r++) of_warp[warp][lane * kRows + r] = sums[r];
+    __syncthreads();
+    const int row = threadIdx.x;
+    if (row >= kBlockRows || first + row >= p.rows) return;
+    row_sums<kFirst> all = of_warp[0][row];
+#pragma unroll
+    for (int w = 1; w < kWarps; w++) all.add(of_warp[w][row]);
+    all.add_to(p, matrix * p.rows + first + row);
 }
 
-/* Warps are rows x splits x matrices. */
-template <bool kFirst>
-static __global__ void __launch_bounds__(kThreads) add_rows(duo_freivalds_product p, int64_t splits)
+/* Warps are row_groups x splits x matrices. A lane has kCount neighbours of every 32 kCount. */
+template <bool kFirst, int kCount>
+static __global__ void __launch_bounds__(kThreads)
+    add_rows(duo_freivalds_product p, int64_t row_groups, int64_t splits)
 {
     const int lane = threadIdx.x % 32;
     const int64_t warp = blockIdx.x * (int64_t)kWarps + threadIdx.x / 32;
-    const int64_t part = warp / p.rows, i = warp % p.rows, matrix = part / splits;
+    const int64_t part = warp / row_groups, matrix = part / splits;
     if (matrix >= p.count) return;
-    const int64_t from = part % splits * kAlong;
-    const float *const x = p.x + matrix * p.stride + i * p.ld;
+    const int64_t first = warp % row_groups * kRowsAtOnce, from = part % splits * kAlong;
+    const float *const x = p.x + matrix * p.stride + first * p.ld;
     const vectors<kFirst> v(p, matrix);
-    row_sums<kFirst> sums;
+    row_sums<kFirst> sums[kRowsAtOnce];
     const uint32_t signs = kFirst ? duo_freivalds_signs(p.seed, from / 32 + lane) : 0;
-#pragma unroll kUnrolled
-    for (int word = 0; word < kWords; word++) {
-        const int64_t j = from + word * 32 + lane;
-        const uint32_t of_word = kFirst ? __shfl_sync(0xffffffffu, signs, word) : 0;
-        if (j < p.columns)
-            sums.add(x[j], kFirst ? sign_of(of_word, lane) : v.by[j],
-                     kFirst ? 1.0 : v.by_magnitude[j], kFirst ? 1.0 : v.by_largest[j], p.least);
+#pragma unroll 2
+    for (int step = 0; step < kAlong; step += 32 * kCount) {
+        const int element = step + lane * kCount;
+        const int64_t j = from + element, left = p.columns - j;
+        const uint32_t of_word = kFirst ? __shfl_sync(0xffffffffu, signs, element / 32) : 0;
+        if (left <= 0) continue;
+        double by[kCount], by_magnitude[kCount], by_largest[kCount];
+#pragma unroll
+        for (int q = 0; q < kCount; q++) {
+            const bool read = !kFirst && q < left;
+            by[q] = kFirst ? sign_of(of_word, element % 32 + q) : read ? v.by[j + q] : 0.0;
+            by_magnitude[q] = kFirst ? 1.0 : read ? v.by_magnitude[j + q] : 0.0;
+            by_largest[q] = kFirst ? 1.0 : read ? v.by_largest[j + q] : 0.0;
+        }
+#pragma unroll
+        for (int r = 0; r < kRowsAtOnce; r++) {
+            if (first + r >= p.rows) break;
+            const neighbours<kCount> here(x + r * p.ld + j, left);
+#pragma unroll
+            for (int q = 0; q < kCount; q++)
+                if (q < left)
+                    sums[r].add(here.x[q], by[q], by_magnitude[q], by_largest[q], p.least);
+        }
     }
 #pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
-        sums.sum += __shfl_down_sync(0xffffffffu, sums.sum, distance);
-        sums.magnitude += __shfl_down_sync(0xffffffffu, sums.magnitude, distance);
-        const double other = __shfl_down_sync(0xffffffffu, sums.largest, distance);
-        if (!kFirst)
-            sums.largest += other;
-        else if (!(other <= sums.largest))
-            sums.largest = other;
+    for (int r = 0; r < kRowsAtOnce; r++) {
+        sums[r].gather();
+        if (lane == 0 && first + r < p.rows) sums[r].add_to(p, matrix * p.rows + first + r);
     }
-    if (lane == 0) sums.add_to(p, matrix * p.rows + i);
 }
 
 static __global__ void __launch_bounds__(kThreads)
@@ -129,25 +203,37 @@ static __global__ void __launch_bounds__(kThreads)
 
 static int64_t quotient(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
+/* Are loads of four elements possible, and worth it? */
+static bool is_wide(const duo_freivalds_product &p)
+{
+    return (double)p.rows * (double)p.columns * (double)p.count >= (double)kFewElements &&
+           reinterpret_cast<uintptr_t>(p.x) % 16 == 0 && p.ld % kWide == 0 &&
+           (p.count == 1 || p.stride % kWide == 0);
+}
+
+template <bool kFirst, int kCount>
+static cudaError_t multiply(const duo_freivalds_product &p, const duo_launch *how)
+{
+    if (p.trans) {
+        const int64_t groups = quotient(p.rows, kRowsAtOnce), splits = quotient(p.columns, kAlong);
+        const int64_t blocks = quotient(groups * splits * p.count, kWarps);
+        if (blocks > INT_MAX) return cudaErrorInvalidValue;
+        return queue_kernel(add_rows<kFirst, kCount>, (unsigned)blocks, kThreads, how, p, groups,
+                            splits);
+    }
+    const int64_t row_blocks = quotient(p.rows, 32 * kCount);
+    const int64_t splits = quotient(p.columns, kColumns * kWarps);
+    if (row_blocks * splits * p.count > INT_MAX) return cudaErrorInvalidValue;
+    return queue_kernel(add_columns<kFirst, kCount>, (unsigned)(row_blocks * splits * p.count),
+                        kThreads, how, p, row_blocks, splits);
+}
+
 cudaError_t duo_freivalds_multiply(const duo_freivalds_product *product, const duo_launch *how)
 {
-    const duo_freivalds_product p = *product;
-    const bool signs = p.by == nullptr;
-    if (p.trans) {
-        const int64_t splits = quotient(p.columns, kAlong);
-        const int64_t blocks = quotient(p.rows * splits * p.count, kWarps);
-        if (blocks > INT_MAX) return cudaErrorInvalidValue;
-        return queue_kernel(signs ? add_rows<true> : add_rows<false>, (unsigned)blocks, kThreads,
-                            how, p, splits);
-    }
-    int rows = 32; /* of a block */
-    while (rows < kThreads && rows < p.rows) rows *= 2;
-    const int64_t row_blocks = quotient(p.rows, rows);
-    const int64_t splits = quotient(p.columns, (int64_t)kColumns * (kThreads / rows));
-    if (row_blocks * splits * p.count > INT_MAX) return cudaErrorInvalidValue;
-    return queue_kernel(signs ? add_columns<true> : add_columns<false>,
-                        (unsigned)(row_blocks * splits * p.count), kThreads, how, p, rows,
-                        row_blocks, splits);
+    const duo_freivalds_product &p = *product;
+    if (p.by == nullptr)
+        return is_wide(p) ? multiply<true, kWide>(p, how) : multiply<true, 1>(p, how);
+    return is_wide(p) ? multiply<false, kWide>(p, how) : multiply<false, 1>(p, how);
 }
 
 cudaError_t duo_freivalds_compare(const duo_freivalds_rows *rows, uint32_t *wrong, uint32_t number,
@@ -158,11 +244,18 @@ cudaError_t duo_freivalds_compare(const duo_freivalds_rows *rows, uint32_t *wron
     return queue_kernel(compare, (unsigned)blocks, kThreads, how, *rows, wrong, number);
 }
 
+template <bool kFirst, int kCount>
+static cudaError_t load()
+{
+    const cudaError_t error = load_kernel(add_columns<kFirst, kCount>);
+    return error == cudaSuccess ? load_kernel(add_rows<kFirst, kCount>) : error;
+}
+
 cudaError_t duo_freivalds_load(void)
 {
-    cudaError_t error = load_kernel(add_columns<true>);
-    if (error == cudaSuccess) error = load_kernel(add_columns<false>);
-    if (error == cudaSuccess) error = load_kernel(add_rows<true>);
-    if (error == cudaSuccess) error = load_kernel(add_rows<false>);
+    cudaError_t error = load<true, 1>();
+    if (error == cudaSuccess) error = load<true, kWide>();
+    if (error == cudaSuccess) error = load<false, 1>();
+    if (error == cudaSuccess) error = load<false, kWide>();
     return error == cudaSuccess ? load_kernel(compare) : error;
 }
