@@ -3,6 +3,9 @@
  * random program (support/random_program.h), whose own oracle judges every answer.
  */
 #define _GNU_SOURCE
+#include <stddef.h>
+#include <string.h>
+
 #include "data/remembered.h"
 #include "fuzz/fuzz.h"
 #include "support/harness.h"
@@ -25,7 +28,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static program p;
     if (!begun) begin();
     begun = true;
-    p = (program){.most_actors = 1, .steps = STEPS, .input = data, .left = size};
+    memset(&p, 0, offsetof(program, actor[1])); /* the other actors are many bytes, all 0 */
+    p.most_actors = 1;
+    p.steps = STEPS;
+    p.input = data;
+    p.left = size;
     if (size > 0) (void)run_random_program(&p, size);
     require(!atomic_load(&p.wrong), "a program went wrong");
     return 0;
