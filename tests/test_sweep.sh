@@ -5,7 +5,7 @@
 # one allocation in five fails (sweep/deaths).
 set -euo pipefail
 
-build=$1
+build=$(realpath "$1")
 source=$2
 shift 2
 unset "${!DUOBLAS_@}" "${!OMP_@}" LD_PRELOAD LD_LIBRARY_PATH
