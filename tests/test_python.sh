@@ -9,13 +9,9 @@ source=$1 library=$2 simulated=$3
 only=()
 [[ ${4-} == -only ]] && only=(-x -k "$5")
 
-python=
-for candidate in python3 /usr/bin/python3; do
-    if "$candidate" -c 'import numpy, pytest' 2>/dev/null; then
-        python=$candidate
-        break
-    fi
-done
+# shellcheck source=/dev/null
+. "$source/tests/support/python_with.sh"
+python=$(python_with "numpy, pytest")
 if [[ -z $python ]]; then
     echo "skipped: there is no Python with NumPy and pytest"
     exit 77

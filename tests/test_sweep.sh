@@ -42,13 +42,9 @@ if [[ -n $page ]]; then
     exit
 fi
 
-python=
-for candidate in python3 /usr/bin/python3; do
-    if "$candidate" -c 'import numpy' 2>/dev/null; then
-        python=$candidate
-        break
-    fi
-done
+# shellcheck source=/dev/null
+. "$source/tests/support/python_with.sh"
+python=$(python_with numpy)
 in_python() { # LIBRARY PATH
     sweep "Python, ${1##*/}" env LD_PRELOAD="$build/tests/libfailing.so" DUOBLAS_LIBRARY="$1" \
         DUOBLAS_PATH="$2" PYTHONPATH="$source/python" OMP_NUM_THREADS=3 \
