@@ -355,16 +355,16 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  *            (docs/numerics.md, "Checks"). A larger error is found. Two wrong elements in a row
  *            cancel for half of the r if they are off by the same. A row is not checked if an
  *            operand of it has an Inf or a NaN, or if it has overflowed.
- * Reductions they are computed again, on the other side if the GPU is open, and must have the same
+ * Sums       they are computed again, on the other side if the GPU is open, and must have the same
  *            bits. In a context of duo_set_async() the call waits for a result that is checked.
  * Where      where the matrices are. If all are on the device, the check is queued there behind the
  *            product, and nobody waits. Else the CPU checks; matrices that are only on a device are
  *            fetched for that. Batches are checked, too: each of their products.
- * A miss     is counted (duo_get_verified), noted (duo_explain_last, log), and computed again by
- *            the CPU if A, B and what C was are still there: in host memory they are. The status is
- *            DUO_OK then. If C was on the device, duo_synchronize and duo_destroy return
- *            DUO_ERR_WRONG, once; else the call does. After a device's second miss it counts as
- *            lost.
+ * Wrong      A wrong result is counted (duo_get_verified), noted (duo_explain_last, log), and
+ *            computed again by the CPU if A, B and what C was are still there: in host memory they
+ *            are. The status is DUO_OK then. If C was on the device, duo_synchronize and
+ *            duo_destroy return DUO_ERR_WRONG, once; else the call does. After a device's second
+ *            wrong result it counts as lost.
  * Not        These are not checked: nodes of graphs; calls in a captured stream; batches with
  *            lists in device memory; a reduction whose result is an element of its vectors; calls
  *            in another floating-point mode than the default; calls for whose check there is no
@@ -1005,7 +1005,7 @@ DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t
  *   bytes   0 is allowed and gives a pointer to free.
  *   ptr     [out] not NULL; 256-byte aligned.
  *
- * Fall-back  it lies in host memory if there is no usable GPU, if the context's GPU is lost or
+ * Instead    it lies in host memory if there is no usable GPU, if the context's GPU is lost or
  *            full, or if the context's path is DUO_PATH_CPU. It counts as device memory all the
  *            same, so that a program needs only one code path (it is filled and read by duo_copy):
  *            all calls on it are in order, with duo_set_async and from other contexts, too; graphs

@@ -22,16 +22,16 @@
  *            and C may differ in layout. A view of device memory is made and passed on, not read.
  *            Batches are a batch_view, of a std::mdspan of rank 3 too, or a list_view. An object
  *            whose gaps no view can describe does not compile.
- * Contiguous are arrays, std::vector, std::array, classes with pointers as iterators, the arrays
- *            below, vectors of Eigen with an inner stride of 1, whole matrices of Eigen, and from
- *            C++20 on every std::ranges::contiguous_range. For others pass data and size.
+ * Ranges     Contiguous are arrays, std::vector, std::array, classes with pointers as iterators,
+ *            the arrays below, vectors of Eigen with an inner stride of 1, whole matrices of Eigen,
+ *            and from C++20 on every std::ranges::contiguous_range. For others pass data and size.
  * Lifetimes  A view points to the object that it was made of. A temporary lasts until its call has
  *            returned; a temporary Eigen::Matrix makes no matrix_view. Functions that keep the
  *            address for longer (kept, prepared, work::) take no temporary, unless it is a view
  *            itself (from C++20 on a borrowed range). Operands of captured calls have to last as
  *            long as the graph.
- * Moved from contexts, events and graphs are dead: each call on them returns DUO_ERR_CONTEXT,
- *            DUO_ERR_EVENT or DUO_ERR_GRAPH. Moved from arrays are empty.
+ * Moved      Contexts, events and graphs that were moved from are dead: each call on them returns
+ *            DUO_ERR_CONTEXT, DUO_ERR_EVENT or DUO_ERR_GRAPH. Arrays that were are empty.
  * Ends       Destructors cannot report errors. Call context::synchronize or kept::release before:
  *            they report.
  * State      There is none here: all is inline, each function calls its counterpart in duoblas.h.

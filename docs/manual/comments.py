@@ -19,6 +19,7 @@ import re
 from dataclasses import dataclass, field
 
 COLUMNS = 100
+SECTION_MARGIN = 11
 BREAK = "\v"  # the mark of a line that ends on the page, too
 
 SECTION = re.compile(r"^(?=.{11}\S)([A-Z][a-z]+(?: [a-z]+)?) {2,}(\S.*)$")
@@ -106,6 +107,8 @@ def blocks(lines, headings=False):
             add_entry("items", item, take(lambda l: l and indent_of(l) > indent_of(line)))
         elif indent_of(line) >= 4:
             code = take(lambda l: not l or indent_of(l) >= 4)
+            if indent_of(line) == SECTION_MARGIN and found and found[-1].kind == "text":
+                raise ValueError(f"this looks like a section, and is none: {found[-1].lines[-1]}")
             found.append(Block("code", [l.rstrip(BREAK) for l in dedent(code)]))
         elif indent_of(line) == 2:
             found.append(Block("text", dedent(take(lambda l: l and indent_of(l) == 2))))
