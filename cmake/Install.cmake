@@ -29,10 +29,13 @@ endif()
 if(DUOBLAS_TOOL)
     install(TARGETS duoblas_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
 endif()
-install(FILES README.md CHANGELOG.md CITATION.cff LICENSE SECURITY.md
+install(FILES README.md CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE SECURITY.md
     DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev OPTIONAL)
 install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev OPTIONAL
-    PATTERN CMakeLists.txt EXCLUDE)
+    PATTERN CMakeLists.txt EXCLUDE PATTERN manual EXCLUDE PATTERN scoreboard.json EXCLUDE)
+install(CODE "get_filename_component(duo_docdir
+    \"${CMAKE_INSTALL_DOCDIR}\" ABSOLUTE BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")" COMPONENT dev)
+install(SCRIPT cmake/InstalledLinks.cmake COMPONENT dev)
 
 # A folder with only the archive, for pkg-config --static: from a folder with both, the linker takes
 # the shared library.

@@ -43,6 +43,15 @@ pc=$(find "$prefix" -name duoblas.pc)
 library=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH=${pc%/*}
 
+step "links of the installed documents"
+links=0
+while IFS=: read -r file link; do
+    links=$((links + 1)) link=${link#*](}
+    [[ -e ${file%/*}/${link%[)#]} ]] || { echo "FAILED: $file: a dead link: $link"; exit 1; }
+done < <(grep -rHoE --include='*.md' '\]\([^)#: ]+[)#]' "$prefix/share/doc")
+[[ $links -gt 50 ]] || { echo "FAILED: only $links links were found"; exit 1; }
+echo "$links links"
+
 step "the installed library"
 bash "$source/tests/test_exports.sh" "$library" "$source"
 
