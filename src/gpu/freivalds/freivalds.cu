@@ -19,6 +19,17 @@ constexpr int kWide = 4;                      /* floats of a load */
 constexpr int64_t kFewElements = 1 << 23;     /* so many blocks of wide loads are too few */
 constexpr int kUnrolled = 8;
 
+/* Blocks of a multiprocessor. With registers for one more, some would spill. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+template <bool kFirst>
+constexpr int kColumnBlocks = 2;
+constexpr int kRowBlocks = 2;
+#else
+template <bool kFirst>
+constexpr int kColumnBlocks = kFirst ? 4 : 3;
+constexpr int kRowBlocks = 0; /* as many as there are */
+#endif
+
 static __device__ __forceinline__ double sign_of(uint32_t signs, int bit)
 {
     return signs >> bit & 1 ? 1.0 : -1.0;
@@ -110,7 +121,7 @@ struct neighbours {
 
 /* Blocks are row_blocks x splits x matrices; a block has 32 kRows rows. */
 template <bool kFirst, int kRows>
-static __global__ void __launch_bounds__(kThreads, kFirst ? 4 : 3)
+static __global__ void __launch_bounds__(kThreads, kColumnBlocks<kFirst>)
     add_columns(duo_freivalds_product p, int64_t row_blocks, int64_t splits)
 {
     constexpr int kBlockRows = 32 * kRows;
@@ -151,7 +162,7 @@ static __global__ void __launch_bounds__(kThreads, kFirst ? 4 : 3)
 
 /* Warps are row_groups x splits x matrices. A lane has kCount neighbours of every 32 kCount. */
 template <bool kFirst, int kCount>
-static __global__ void __launch_bounds__(kThreads)
+static __global__ void __launch_bounds__(kThreads, kRowBlocks)
     add_rows(duo_freivalds_product p, int64_t row_groups, int64_t splits)
 {
     const int lane = threadIdx.x % 32;
