@@ -98,7 +98,8 @@
  *   DUOBLAS_SUMMARY        stderr | FILE      only libduoblas-blas.so: write there, at exit, how
  *                                             the program's calls were served
  *   BYTES may end in K, M or G, for 2^10, 2^20 or 2^30. A value that is not understood is ignored;
- *   the duoblas tool and DUOBLAS_VERBOSE=2 say so.
+ *   the duoblas tool and DUOBLAS_VERBOSE=2 say so. The tool also tells of other names that begin
+ *   with DUOBLAS_, as after a typing error.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

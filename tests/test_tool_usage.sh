@@ -220,10 +220,11 @@ fi
 expect 1 crossover --quick --operations ssum --max-seconds 3 --profile "$place/file/profile.ini"
 says err "^duoblas: cannot write the profile $place/file/profile.ini: Not a directory$"
 
-# Every command tells all values that are not understood before it does its work.
-DUOBLAS_PATH=left DUOBLAS_WORKSPACE=lots expect 0 explain ssum 100
+# Every command tells all variables that are not understood before it does its work.
+DUOBLAS_PATH=left DUOBLAS_PTAH=cpu DUOBLAS_WORKSPACE=lots expect 0 explain ssum 100
 says err '^duoblas explain: DUOBLAS_PATH=left is not understood and ignored$'
 says err '^duoblas explain: DUOBLAS_WORKSPACE=lots is not understood and ignored$'
+says err '^duoblas explain: DUOBLAS_PTAH is no variable of DuoBLAS$'
 DUOBLAS_WORKSPACE=512M expect 0 explain ssum 100
 checks=$((checks + 1))
 [ ! -s "$place/err" ] || fail "512M is a number of bytes"

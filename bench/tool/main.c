@@ -47,6 +47,34 @@ static void close_stdout(void)
     _exit(DUO_EXIT_FAILURE);
 }
 
+/* Of the Python package, of the scripts, and of the tests. */
+static bool is_of_others(const char *setting, size_t length)
+{
+    static const char *const names[] = {"DUOBLAS_LIBRARY", "DUOBLAS_BUILD", "DUOBLAS_KIT"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strlen(names[i]) == length && strncmp(setting, names[i], length) == 0) return true;
+    return strncmp(setting, "DUOBLAS_TEST", strlen("DUOBLAS_TEST")) == 0;
+}
+
+static bool is_known(const char *setting, size_t length)
+{
+    for (int i = 0; duo_info_variables[i] != NULL; i++)
+        if (strlen(duo_info_variables[i]) == length &&
+            strncmp(setting, duo_info_variables[i], length) == 0)
+            return true;
+    return is_of_others(setting, length);
+}
+
+/* Variables whose names nothing reads, as after a typing error. */
+static void tell_unknown(const char *program)
+{
+    for (char **at = environ; *at != NULL; at++) {
+        const size_t length = strcspn(*at, "=");
+        if (strncmp(*at, "DUOBLAS_", strlen("DUOBLAS_")) == 0 && !is_known(*at, length))
+            fprintf(stderr, "%s: %.*s is no variable of DuoBLAS\n", program, (int)length, *at);
+    }
+}
+
 int main(int argc, char **argv)
 {
     (void)atexit(close_stdout);
@@ -71,6 +99,7 @@ int main(int argc, char **argv)
         const duo_environment *const environment = duo_environment_get();
         for (int k = 0; k < environment->complaints; k++)
             fprintf(stderr, "%s: %s\n", program, environment->complaint[k]);
+        tell_unknown(program);
         return commands[i].run(argc - 1, argv + 1);
     }
     fprintf(stderr, "duoblas: no such command: %s\n", name);
