@@ -137,11 +137,18 @@ static inline size_t duo_batch_list_bytes(const duo_batch *batch)
     return lists * (size_t)batch->count * sizeof(float *);
 }
 
+/* An operand that is not touched may be NULL, which C does not let move, not even by 0. */
+static inline float *duo_moved(float *x, int64_t floats)
+{
+    return (float *)((uintptr_t)x + (uintptr_t)floats * sizeof *x);
+}
+
 /* Operand i of this product. */
 static inline float *duo_batch_address(const duo_batch *batch, const duo_call *call, int i,
                                        int64_t number)
 {
-    if (batch->pointer[i] == NULL) return call->operand[i].address + number * batch->stride[i];
+    if (batch->pointer[i] == NULL)
+        return duo_moved(call->operand[i].address, number * batch->stride[i]);
     return (float *)((uintptr_t)batch->pointer[i][number] + (uintptr_t)batch->shift[i]);
 }
 
@@ -153,8 +160,8 @@ static inline void duo_batch_addresses(const duo_batch *batch, const duo_call *c
     float *const *const list = batch->pointer[i];
     if (list == NULL) {
         const int64_t stride = batch->stride[i];
-        float *const address = call->operand[i].address + first * stride;
-        for (int64_t p = 0; p < count; p++) at[p] = address + p * stride;
+        float *const address = call->operand[i].address;
+        for (int64_t p = 0; p < count; p++) at[p] = duo_moved(address, (first + p) * stride);
     } else {
         const uintptr_t shift = (uintptr_t)batch->shift[i];
         for (int64_t p = 0; p < count; p++) at[p] = (float *)((uintptr_t)list[first + p] + shift);
