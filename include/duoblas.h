@@ -346,7 +346,7 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  * duo_set_verify - check results while the program runs, to find a GPU, memory or kernel that errs
  * silently.
  *
- *   rate   the part of the context's calls whose results are checked. 0: none. 1: all.
+ *   rate   from 0 to 1. This part of the context's calls is checked: none at 0, all at 1.
  *          Default: DUOBLAS_VERIFY, else 0.
  *   seed   decides which calls, together with their order in the context: any number
  *
@@ -366,10 +366,10 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  *            are. The status is DUO_OK then. If C was on the device, duo_synchronize and
  *            duo_destroy return DUO_ERR_WRONG, once; else the call does. After a device's second
  *            wrong result it counts as lost.
- * Not        These are not checked: nodes of graphs; calls in a captured stream; batches with
- *            lists in device memory; a reduction whose result is an element of its vectors; calls
- *            in another floating-point mode than the default; calls for whose check there is no
- *            memory.
+ * Not        Nodes of graphs are not checked, and no calls in a captured stream. A batch is not
+ *            checked if its lists are in device memory. A reduction is not if its result is an
+ *            element of its vectors. No call is checked in another floating-point mode than the
+ *            default, or if there is no memory for the check.
  * Cost       A check reads each matrix once. It takes 40 bytes for each row of C, 16 more if beta
  *            is not 0, and 24 for each column of op(A). On the CPU it copies C if beta is not 0.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_SIZE (rate is not from 0 to 1).

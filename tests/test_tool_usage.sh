@@ -225,6 +225,9 @@ DUOBLAS_PATH=left DUOBLAS_PTAH=cpu DUOBLAS_WORKSPACE=lots expect 0 explain ssum 
 says err '^duoblas explain: DUOBLAS_PATH=left is not understood and ignored$'
 says err '^duoblas explain: DUOBLAS_WORKSPACE=lots is not understood and ignored$'
 says err '^duoblas explain: DUOBLAS_PTAH is no variable of DuoBLAS$'
+checks=$((checks + 1))
+DUOBLAS_RUN=1 DUOBLAS_TOOL=duoblas DUOBLAS_LIBRARY=none expect 0 explain ssum 100
+[ ! -s "$place/err" ] || fail "these are variables of others of ours"
 DUOBLAS_WORKSPACE=512M expect 0 explain ssum 100
 checks=$((checks + 1))
 [ ! -s "$place/err" ] || fail "512M is a number of bytes"

@@ -47,31 +47,28 @@ static void close_stdout(void)
     _exit(DUO_EXIT_FAILURE);
 }
 
-/* Of the Python package, of the scripts, and of the tests. */
-static bool is_of_others(const char *setting, size_t length)
+/* Is this setting's name, which has this length, among them? NULL ends them. */
+static bool is_among(const char *const names[], const char *setting, size_t length)
 {
-    static const char *const names[] = {"DUOBLAS_LIBRARY", "DUOBLAS_BUILD", "DUOBLAS_KIT"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (int i = 0; names[i] != NULL; i++)
         if (strlen(names[i]) == length && strncmp(setting, names[i], length) == 0) return true;
-    return strncmp(setting, "DUOBLAS_TEST", strlen("DUOBLAS_TEST")) == 0;
+    return false;
 }
 
-static bool is_known(const char *setting, size_t length)
-{
-    for (int i = 0; duo_info_variables[i] != NULL; i++)
-        if (strlen(duo_info_variables[i]) == length &&
-            strncmp(setting, duo_info_variables[i], length) == 0)
-            return true;
-    return is_of_others(setting, length);
-}
-
-/* Variables whose names nothing reads, as after a typing error. */
+/* Tells of names in the environment that nothing reads. They may be typing errors. */
 static void tell_unknown(const char *program)
 {
+    /* `duoblas run` sets the first. The Python package and the scripts read the others. */
+    static const char *const of_others[] = {"DUOBLAS_RUN",   "DUOBLAS_LIBRARY", "DUOBLAS_TOOL",
+                                            "DUOBLAS_BUILD", "DUOBLAS_KIT",     NULL};
+    static const char ours[] = "DUOBLAS_", of_tests[] = "DUOBLAS_TEST";
     for (char **at = environ; *at != NULL; at++) {
         const size_t length = strcspn(*at, "=");
-        if (strncmp(*at, "DUOBLAS_", strlen("DUOBLAS_")) == 0 && !is_known(*at, length))
-            fprintf(stderr, "%s: %.*s is no variable of DuoBLAS\n", program, (int)length, *at);
+        if (strncmp(*at, ours, strlen(ours)) != 0 ||
+            strncmp(*at, of_tests, strlen(of_tests)) == 0 ||
+            is_among(duo_info_variables, *at, length) || is_among(of_others, *at, length))
+            continue;
+        fprintf(stderr, "%s: %.*s is no variable of DuoBLAS\n", program, (int)length, *at);
     }
 }
 

@@ -16,7 +16,7 @@ bool duo_verify_on_device(const duo_verify_part *part)
     return true;
 }
 
-/* Multiplies operands from `first` on; placed: with addresses on the device. */
+/* Queues the sums of B, A and C after the call. placed: with addresses on the device. */
 static duo_status queue_sums(const duo_verify *v, duo_resources *res, const duo_call *placed,
                              const duo_verify_sums *s)
 {

@@ -6,8 +6,8 @@
 
 bool duo_verify_on_device(const duo_verify_part *part);
 
-/* Makes room on the device for the sums of all parts: those that are there during the call behind
- * those of one part. */
+/* Makes room on the device for sums. The parts are checked one after the other, and use the same
+ * room. Behind it each part has its own for the sums of C before the call. */
 bool duo_verify_make_room(duo_verify *v, duo_context *ctx);
 
 /* Queues the steps for a part whose operands are on the device: of C before the call, or all.

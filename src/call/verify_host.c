@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call/execution.h"
 #include "cpu/freivalds_cpu.h"
 #include "cpu/kernels.h"
-#include "call/execution.h"
 #include "data/place.h"
 #include "gpu/backend/devices.h"
 

@@ -1,6 +1,6 @@
 /*
- * verify_host.h - checks of products on the host, which brings the matrices there that are only on
- * a device; and wrong products are computed again.
+ * verify_host.h - checks of products on the host. Matrices that are only on a device are brought
+ * there. Wrong products are computed again there, too.
  */
 #ifndef DUO_VERIFY_HOST_H
 #define DUO_VERIFY_HOST_H

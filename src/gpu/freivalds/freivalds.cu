@@ -16,7 +16,7 @@ constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kColumns = 32;                  /* that a warp adds */
 constexpr int kAlong = 1024, kRowsAtOnce = 4; /* of a warp: elements of a row, rows */
 constexpr int kWide = 4;                      /* floats of a load */
-constexpr int64_t kFewElements = 1 << 23;     /* so many blocks of wide loads are too few */
+constexpr int64_t kFewElements = 1 << 23;     /* with less, wide loads make too few blocks */
 constexpr int kUnrolled = 8;
 
 /* Blocks of a multiprocessor. With registers for one more, some would spill. */
