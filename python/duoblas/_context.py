@@ -12,7 +12,7 @@ from . import _cuda, _scope
 from ._arguments import choice, integer, integers, stream_address
 from ._arrays import Operand, is_of_others
 from ._callbacks import Log, decider
-from ._errors import check
+from ._errors import DeviceError, check
 from ._explain import Explanation, explained, last_decision
 from ._library import MATHS, OPENING, PATHS, PRIORITIES, REMEMBER, library
 from ._locked import Locked
@@ -98,6 +98,7 @@ class Context(Locked, Unique):
         self._long_way = False
         self._deciding = False
         self._blocks = 0
+        self._waits = False  # its calls on a device are done when they return
         self._last: Callable[[], Optional[_scope.LastCall]] = lambda: None
         handle = ctypes.c_void_p()
         if device is not None and devices is not None:
@@ -375,13 +376,22 @@ class Context(Locked, Unique):
                             held.append(self._adopt(o, False))
                     check(function(self.handle, *arguments), self._handle)
                     lasting = self._stream is not None and all(h.lasting for h in held)
-                    if held and not lasting:
+                    if held and (self._waits or not lasting):
                         check(library.duo_synchronize(self.handle), self._handle)
                 finally:
                     for h in held:
                         adopted.let_go(self.handle, h, False)
         finally:
             self._tell_log()
+
+    def _follow_others(self) -> None:
+        """It runs in the stream that other libraries use unless they are told of one: behind their
+        work, without waiting for it. Its own calls wait, for they may use any other."""
+        self._waits = True
+        try:
+            self.set_stream(_cuda.LEGACY_STREAM)
+        except DeviceError:  # the call will tell
+            pass
 
     def _note_call(self, handle: int) -> None:
         """This thread makes a call."""
@@ -411,10 +421,7 @@ class Context(Locked, Unique):
                 self.set_stream(stream)
         if device != self._device:
             raise ValueError(f"an array is on device {device}, the context on {self._device}")
-        low, length = o.span()
-        if not adopted.knows(low, length):
-            low, length = _cuda.allocation_of(low, length, device)
-        return adopted.need(self.handle, low, length, lasting)
+        return adopted.need(self.handle, *o.span(), lasting)
 
 
 # ---- The context of a call ----
@@ -424,8 +431,8 @@ def _of_thread(device: Optional[int]) -> Context:
     found = own.get(device)
     if found is None or found._handle is None:
         found = own[device] = Context(device=device)
-        if device is None:
-            _scope.thread.own = found
+        if device is not None:
+            found._follow_others()
     return found
 
 

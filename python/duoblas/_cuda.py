@@ -10,7 +10,7 @@ import ctypes
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
+from ctypes import addressof, byref, c_int, c_uint, c_uint64, c_void_p
 from typing import Optional
 
 from ._errors import DeviceError, Status
@@ -19,6 +19,7 @@ __all__ = ["LEGACY_STREAM", "allocation_of", "device_of", "is_managed", "synchro
 
 LEGACY_STREAM = 1  # CU_STREAM_LEGACY, and in DLPack and the CUDA array interface
 _IS_MANAGED, _DEVICE_ORDINAL = 8, 9  # CU_POINTER_ATTRIBUTE_...
+_RANGE = (c_int * 2)(11, 12)  # the same: an allocation's address, and its length
 
 _primary: dict[int, c_void_p] = {}
 
@@ -34,7 +35,7 @@ def _driver() -> Optional[ctypes.CDLL]:
     cuda.cuCtxPopCurrent_v2.argtypes = [c_void_p]
     cuda.cuStreamSynchronize.argtypes = [c_void_p]
     cuda.cuPointerGetAttribute.argtypes = [c_void_p, c_int, c_uint64]
-    cuda.cuMemGetAddressRange_v2.argtypes = [c_void_p, c_void_p, c_uint64]
+    cuda.cuPointerGetAttributes.argtypes = [c_uint, c_void_p, c_void_p, c_uint64]
     return cuda if cuda.cuInit(0) == 0 else None
 
 
@@ -83,13 +84,15 @@ def is_managed(address: int) -> bool:
     return _attribute(_IS_MANAGED, address) != 0
 
 
-def allocation_of(address: int, bytes: int, device: int) -> tuple[int, int]:
+def allocation_of(address: int, bytes: int) -> tuple[int, int]:
     """The allocation that holds these bytes: its address and length. Unknown memory is taken as it
     is."""
-    cuda, base, size = _driver(), c_uint64(), c_size_t()
+    cuda = _driver()
     if cuda is not None:
-        with _current(cuda, device):
-            status = cuda.cuMemGetAddressRange_v2(byref(base), byref(size), address)
-        if status == 0 and base.value <= address and address + bytes <= base.value + size.value:
-            return base.value, size.value
+        found = (c_uint64 * 2)()
+        places = (c_void_p * 2)(addressof(found), addressof(found) + 8)
+        status = cuda.cuPointerGetAttributes(2, _RANGE, places, address)
+        base, size = found
+        if status == 0 and base <= address and address + bytes <= base + size:
+            return base, size
     return address, bytes

@@ -36,7 +36,8 @@ def _open() -> Any:
         return None
     address = ctypes.c_void_p
     module.use(*(ctypes.cast(function, address).value for function in
-                 (library.duo_sgemm, library.duo_sasum, library.duo_ssum, library.duo_sdot)),
+                 (library.duo_sgemm, library.duo_sasum, library.duo_ssum, library.duo_sdot,
+                  library.duo_synchronize)),
                _scope.thread, _scope.blocks, Context, check, adopted, empty_like)
     return module
 
@@ -51,5 +52,4 @@ class _LongWay:
 
 
 # Operations; their result is None if a call has to go the long way, which also tells what is wrong.
-# So has the first of a thread's calls in a context: it is noted there for `explain`.
 quick: Any = _open() or _LongWay()

@@ -10,6 +10,7 @@ from bisect import bisect_right, insort
 from collections.abc import Callable
 from typing import Optional
 
+from ._cuda import allocation_of
 from ._errors import Status, check
 from ._library import library
 from ._locked import Locked
@@ -97,5 +98,15 @@ class Ranges(Locked):
         return self._known[at - 1] if at > 0 and high <= self._known[at - 1].high else None
 
 
+class Allocations(Ranges):
+    """Of others on a device. The library is told of whole ones: calls may need other parts."""
+
+    def need(self, handle: _Handle, low: int, bytes: int, lasting: bool) -> Range:
+        with self._lock:
+            if not self.knows(low, bytes):
+                low, bytes = allocation_of(low, bytes)
+            return super().need(handle, low, bytes, lasting)
+
+
 kept = Ranges(library.duo_keep, library.duo_release)
-adopted = Ranges(library.duo_adopt, library.duo_disown)
+adopted = Allocations(library.duo_adopt, library.duo_disown)

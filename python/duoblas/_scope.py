@@ -78,7 +78,6 @@ class _Thread(threading.local):
 
     def __init__(self) -> None:
         self.contexts: dict[Optional[int], Context] = {}
-        self.own: Optional[Context] = None  # the one for host arrays, if it was made
         self.last: Optional[LastCall] = None
 
 

@@ -4,21 +4,25 @@ static package of;
 
 /* Names of attributes: of the thread-local object (_scope.py), of a context (_context.py), of a
  * lock, and of ranges (_ranges.py). */
-static PyObject *in_own, *in_last, *in_last_call, *in_blocks, *in_long_way, *in_handle, *in_device,
-    *in_stream, *in_lock, *in_acquire, *in_release, *in_known, *in_low, *in_high, *in_needed,
-    *in_lasting, *in_let_go;
+static PyObject *in_contexts, *in_last, *in_last_call, *in_note_call, *in_blocks, *in_long_way,
+    *in_handle, *in_device, *in_stream, *in_waits, *in_lock, *in_acquire, *in_release, *in_known,
+    *in_low, *in_high, *in_needed, *in_lasting, *in_need, *in_let_go;
 
 bool context_begin(void)
 {
     const struct {
         PyObject **to;
         const char *name;
-    } names[] = {{&in_own, "own"},         {&in_last, "last"},          {&in_last_call, "_last"},
-                 {&in_blocks, "_blocks"},  {&in_long_way, "_long_way"}, {&in_handle, "_handle"},
-                 {&in_device, "_device"},  {&in_stream, "_stream"},     {&in_lock, "_own"},
-                 {&in_acquire, "acquire"}, {&in_release, "release"},    {&in_known, "_known"},
-                 {&in_low, "low"},         {&in_high, "high"},          {&in_needed, "needed"},
-                 {&in_lasting, "lasting"}, {&in_let_go, "let_go"}};
+    } names[] = {{&in_contexts, "contexts"}, {&in_last, "last"},
+                 {&in_last_call, "_last"},   {&in_note_call, "_note_call"},
+                 {&in_blocks, "_blocks"},    {&in_long_way, "_long_way"},
+                 {&in_handle, "_handle"},    {&in_device, "_device"},
+                 {&in_stream, "_stream"},    {&in_waits, "_waits"},
+                 {&in_lock, "_own"},         {&in_acquire, "acquire"},
+                 {&in_release, "release"},   {&in_known, "_known"},
+                 {&in_low, "low"},           {&in_high, "high"},
+                 {&in_needed, "needed"},     {&in_lasting, "lasting"},
+                 {&in_need, "need"},         {&in_let_go, "let_go"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if ((*names[i].to = PyUnicode_InternFromString(names[i].name)) == NULL) return false;
     return true;
@@ -68,15 +72,28 @@ static bool call_method(PyObject *object, PyObject *name)
 
 /* ---- The context ---- */
 
-/* The context of a call without one: of the innermost block, or the thread's own, for arrays in
- * host memory. NULL: it has to be made, or looked for. */
-static PyObject *context_around(bool on_device)
+/* The thread's own context for arrays on a device, or in host memory. NULL: it has to be made. */
+static PyObject *own_context(int device)
+{
+    PyObject *const contexts = PyObject_GetAttr(of.thread, in_contexts);
+    PyObject *const key = device != HOST ? PyLong_FromLong(device) : NULL;
+    PyObject *const found =
+        contexts != NULL ? PyDict_GetItem(contexts, key != NULL ? key : Py_None) : NULL;
+    Py_XINCREF(found);
+    Py_XDECREF(key);
+    Py_XDECREF(contexts);
+    return found;
+}
+
+/* The context of a call without one: of the innermost block, or the thread's own. NULL: it has to
+ * be made, or looked for. */
+static PyObject *context_around(int device)
 {
     PyObject *found = NULL;
     PyObject *const blocks = PyObject_CallObject(of.blocks, NULL);
     const Py_ssize_t count = blocks != NULL ? PyTuple_Size(blocks) : -1;
-    if (count == 0 && !on_device) {
-        found = PyObject_GetAttr(of.thread, in_own);
+    if (count == 0) {
+        found = own_context(device);
     } else if (count > 0) {
         found = PyTuple_GetItem(blocks, count - 1);
         if (is_set(found, in_blocks))
@@ -102,33 +119,63 @@ static bool is_noted(PyObject *context)
     return noted;
 }
 
-uintptr_t context_stream(PyObject *given)
+/* `explain` has to find this call, if the thread's last one was in another context. False: there is
+ * an exception. */
+static bool note_call(PyObject *context)
+{
+    if (is_noted(context)) return true;
+    PyObject *const handle = PyObject_GetAttr(context, in_handle);
+    PyObject *const none =
+        handle != NULL ? PyObject_CallMethodObjArgs(context, in_note_call, handle, NULL) : NULL;
+    Py_XDECREF(none);
+    Py_XDECREF(handle);
+    return none != NULL;
+}
+
+uintptr_t context_stream(PyObject *given, int device)
 {
     uintptr_t stream = 0;
-    PyObject *const found = given == Py_None ? context_around(true) : given;
+    PyObject *const found = given == Py_None ? context_around(device) : given;
     if (found != NULL && (PyObject *)Py_TYPE(found) == of.context)
         (void)number_of(found, in_stream, &stream);
     if (found != given) Py_XDECREF(found);
     return stream;
 }
 
-bool call_begin(call *this, PyObject *given, bool on_device)
+/* What the call has to know of a context that is locked; false: it goes the long way, or there is an
+ * exception. */
+static bool look_at(call *this, PyObject *context, int device)
 {
-    PyObject *const found = given == Py_None ? context_around(on_device) : given;
+    uintptr_t handle, own = (uintptr_t)HOST, stream = 0;
+    if (!number_of(context, in_handle, &handle) || !note_call(context)) return false;
+    if (device != HOST &&
+        !(number_of(context, in_device, &own) && number_of(context, in_stream, &stream)))
+        return false;
+    *this = (call){.context = context,
+                   .handle = (duo_context *)handle,
+                   .device = (int)own,
+                   .stream = stream,
+                   .waits = device != HOST && is_set(context, in_waits)};
+    return true;
+}
+
+bool call_begin(call *this, PyObject *given, int device)
+{
+    PyObject *const found = given == Py_None ? context_around(device) : given;
     if (found != NULL && found == given) Py_INCREF(found);
     PyObject *lock = NULL;
-    uintptr_t handle = 0;
-    bool locked = false;
-    if (found != NULL && (PyObject *)Py_TYPE(found) == of.context && is_noted(found) &&
-        !is_set(found, in_long_way))
+    if (found != NULL && (PyObject *)Py_TYPE(found) == of.context && !is_set(found, in_long_way)) {
         lock = PyObject_GetAttr(found, in_lock);
-    if (lock != NULL) locked = call_method(lock, in_acquire);
-    if (locked && !number_of(found, in_handle, &handle)) (void)call_method(lock, in_release);
-    if (lock == NULL || locked) PyErr_Clear(); /* else Ctrl-C ended the wait for the lock */
+        if (lock == NULL) PyErr_Clear();
+    }
+    bool begun = lock != NULL && call_method(lock, in_acquire);
+    if (begun && !look_at(this, found, device)) {
+        (void)call_method(lock, in_release);
+        begun = false;
+    }
     Py_XDECREF(lock);
-    if (handle == 0) Py_XDECREF(found);
-    *this = (call){.context = found, .handle = (duo_context *)handle};
-    return handle != 0;
+    if (!begun) Py_XDECREF(found);
+    return begun;
 }
 
 /* ---- Ranges on a device ---- */
@@ -164,27 +211,57 @@ static bool add_need(PyObject *range, int more)
     return done;
 }
 
-/* Holds the range of the operand; false: there is no such range, or there is an exception. */
+/* The range that holds these bytes for longer than the call, which needs it now. NULL: there is no
+ * such range, or there is an exception. */
+static PyObject *hold_lasting(uintptr_t low, uintptr_t high)
+{
+    PyObject *const lock = PyObject_GetAttr(of.adopted, in_lock);
+    PyObject *range = NULL;
+    if (lock != NULL && call_method(lock, in_acquire)) {
+        PyObject *const known = PyObject_GetAttr(of.adopted, in_known);
+        if (known != NULL) range = lasting_range(known, low, high);
+        if (range != NULL && !add_need(range, 1)) range = NULL;
+        Py_XINCREF(range);
+        Py_XDECREF(known);
+        (void)call_method(lock, in_release);
+    }
+    Py_XDECREF(lock);
+    return range;
+}
+
+/* The allocation that holds these bytes, which is known from now on, or was before. NULL: there is
+ * an exception. */
+static PyObject *hold_for_call(const call *this, uintptr_t low, uintptr_t high)
+{
+    PyObject *const handle = PyLong_FromVoidPtr(this->handle);
+    PyObject *const from = PyLong_FromVoidPtr((void *)low);
+    PyObject *const bytes = PyLong_FromVoidPtr((void *)(high - low));
+    PyObject *const range =
+        handle != NULL && from != NULL && bytes != NULL
+            ? PyObject_CallMethodObjArgs(of.adopted, in_need, handle, from, bytes, Py_False, NULL)
+            : NULL;
+    Py_XDECREF(bytes);
+    Py_XDECREF(from);
+    Py_XDECREF(handle);
+    return range;
+}
+
+/* The range of the operand stays known until the end of the call; false: there is an exception. */
 static bool hold(call *this, const operand *o)
 {
     uintptr_t low, high;
     operand_span(o, &low, &high);
-    PyObject *const lock = PyObject_GetAttr(of.adopted, in_lock);
-    if (lock == NULL || !call_method(lock, in_acquire)) {
-        Py_XDECREF(lock);
-        return false;
+    for (int i = 0; i < this->count; i++)
+        if (this->held[i].low <= low && high <= this->held[i].high) return true;
+    held *const h = &this->held[this->count];
+    h->range = hold_lasting(low, high);
+    if (h->range == NULL && PyErr_Occurred() == NULL) {
+        h->range = hold_for_call(this, low, high);
+        this->waits = true;
     }
-    PyObject *const known = PyObject_GetAttr(of.adopted, in_known);
-    PyObject *const range = known != NULL ? lasting_range(known, low, high) : NULL;
-    const bool held = range != NULL && add_need(range, 1);
-    if (held) {
-        Py_INCREF(range);
-        this->held[this->count++] = range;
-    }
-    Py_XDECREF(known);
-    const bool released = call_method(lock, in_release);
-    Py_DECREF(lock);
-    return held && released;
+    if (h->range == NULL) return false;
+    this->count++;
+    return number_of(h->range, in_low, &h->low) && number_of(h->range, in_high, &h->high);
 }
 
 /* As _ranges.py does; the last one leaves it to that. False: there is an exception. */
@@ -210,11 +287,8 @@ static bool let_go(PyObject *range)
 
 bool call_add(call *this, const operand *o)
 {
-    uintptr_t device, stream;
-    if (!o->on_device) return true;
-    return number_of(this->context, in_device, &device) && device == (uintptr_t)o->device &&
-           number_of(this->context, in_stream, &stream) && exchange_precedes(o, stream) &&
-           hold(this, o);
+    return o->device == HOST ||
+           (o->device == this->device && exchange_precedes(o, this->stream) && hold(this, o));
 }
 
 /* ---- The end ---- */
@@ -232,18 +306,22 @@ static bool check(const call *this, duo_status status)
 
 bool call_end(call *this, duo_status status)
 {
-    bool good = check(this, status);
+    if (status == DUO_OK && this->waits && this->count > 0) {
+        Py_BEGIN_ALLOW_THREADS status = of.synchronize(this->handle);
+        Py_END_ALLOW_THREADS
+    }
+    bool good = PyErr_Occurred() == NULL && check(this, status);
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     for (int i = 0; i < this->count; i++) {
-        if (!let_go(this->held[i])) {
+        if (!let_go(this->held[i].range)) {
             good = false;
             if (type == NULL)
                 PyErr_Fetch(&type, &value, &trace);
             else
                 PyErr_Clear();
         }
-        Py_DECREF(this->held[i]);
+        Py_DECREF(this->held[i].range);
     }
     PyObject *const lock = PyObject_GetAttr(this->context, in_lock);
     if (lock != NULL) (void)call_method(lock, in_release);

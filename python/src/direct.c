@@ -30,18 +30,21 @@ static PyObject *empty_like;
 
 static PyObject *use(PyObject *module, PyObject *arguments)
 {
-    PyObject *given[4];
-    void *address[4];
+    enum { OPERATIONS = 4 };
+    PyObject *given[OPERATIONS + 1];
+    void *address[OPERATIONS + 1];
     package of;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOO", &given[0], &given[1], &given[2], &given[3],
-                          &of.thread, &of.blocks, &of.context, &of.check, &of.adopted, &empty_like))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOO", &given[0], &given[1], &given[2], &given[3],
+                          &given[OPERATIONS], &of.thread, &of.blocks, &of.context, &of.check,
+                          &of.adopted, &empty_like))
         return NULL;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i <= OPERATIONS; i++) {
         address[i] = PyLong_AsVoidPtr(given[i]);
         if (PyErr_Occurred()) return NULL;
     }
     memcpy(&library, address, sizeof library);
+    memcpy(&of.synchronize, &address[OPERATIONS], sizeof of.synchronize);
     context_use(&of);
     Py_INCREF(empty_like);
     Py_RETURN_NONE;
@@ -82,7 +85,7 @@ static bool of_numpy(PyObject *object, bool written, operand *o)
     if (PyArray_TYPE(array) != NPY_FLOAT || PyArray_NDIM(array) > 2 || !PyArray_ISALIGNED(array) ||
         PyArray_ISBYTESWAPPED(array) || (written && !PyArray_ISWRITEABLE(array)))
         return false;
-    *o = (operand){.x = PyArray_DATA(array), .axes = PyArray_NDIM(array)};
+    *o = (operand){.x = PyArray_DATA(array), .device = HOST, .axes = PyArray_NDIM(array)};
     for (int i = 0; i < o->axes; i++) {
         o->shape[i] = PyArray_DIM(array, i);
         o->steps[i] = PyArray_STRIDE(array, i) / (npy_intp)sizeof(float);
@@ -98,8 +101,15 @@ static bool operand_of(PyObject *context, PyObject *object, bool written, operan
 {
     if (PyArray_Check(object)) return of_numpy(object, written, o);
     if (exchange_read(object, written, o)) return true;
-    const uintptr_t stream = context_stream(context);
+    const int device = exchange_device(object);
+    const uintptr_t stream = device != HOST ? context_stream(context, device) : 0;
     return stream != 0 && exchange_ask(object, written, stream, o);
+}
+
+/* The device of the first that is on one, or HOST. */
+static int device_of(const operand *x, const operand *y, const operand *z)
+{
+    return x->device != HOST ? x->device : y->device != HOST ? y->device : z->device;
 }
 
 typedef struct matrix {
@@ -164,8 +174,7 @@ static PyObject *sgemm(PyObject *module, PyObject *arguments)
     if (is_given && (!matrix_of(given, given_c, true, &c) || may_overlap(&a.o, &c.o) ||
                      may_overlap(&b.o, &c.o)))
         return long_way();
-    if (!call_begin(&of, given, a.o.on_device || b.o.on_device || (is_given && c.o.on_device)))
-        return long_way();
+    if (!call_begin(&of, given, device_of(&a.o, &b.o, is_given ? &c.o : &a.o))) return long_way();
     PyObject *result = NULL;
     duo_status status = DUO_OK;
     bool good = call_add(&of, &a.o) && call_add(&of, &b.o);
@@ -243,15 +252,14 @@ static PyObject *new_place(PyObject *x)
 static PyObject *reduce(PyObject *given, int which, PyObject *given_x, PyObject *given_y,
                         PyObject *out)
 {
-    vector x, y = {.n = 0};
+    vector x, y = {.o = {.device = HOST}};
     float value;
-    operand place = {.x = &value};
+    operand place = {.x = &value, .device = HOST};
     call of;
     if (!vector_of(given, given_x, &x) || (which != SDOT && x.step < 1)) return long_way();
     if (which == SDOT && (!vector_of(given, given_y, &y) || x.n != y.n)) return long_way();
     if (out != NULL && out != Py_None && !place_of(given, out, &place)) return long_way();
-    if (!call_begin(&of, given, x.o.on_device || y.o.on_device || place.on_device))
-        return long_way();
+    if (!call_begin(&of, given, device_of(&x.o, &y.o, &place))) return long_way();
     PyObject *result = NULL;
     duo_status status = DUO_OK;
     bool good = call_add(&of, &x.o) && call_add(&of, &y.o);
@@ -336,8 +344,8 @@ PyMODINIT_FUNC PyInit__direct(void)
 {
     static PyMethodDef functions[] = {
         {"use", use, METH_VARARGS,
-         "use(addresses of sgemm, sasum, ssum, sdot; thread, blocks, Context, check, adopted, "
-         "empty_like)"},
+         "use(addresses of sgemm, sasum, ssum, sdot, synchronize; thread, blocks, Context, check, "
+         "adopted, empty_like)"},
         {"sgemm", sgemm, METH_VARARGS, "sgemm(ctx, a, b, c, alpha, beta)"},
         {"sasum", sasum, METH_VARARGS, "sasum(ctx, x, out)"},
         {"ssum", ssum, METH_VARARGS, "ssum(ctx, x, out)"},

@@ -109,9 +109,9 @@ static bool is_usable(const managed *m, bool written)
 
 static operand described(const tensor *t, const exchange_api *api, uintptr_t stream)
 {
-    operand o = {.api = api, .stream = stream, .device = t->device, .axes = t->axes};
+    operand o = {.api = api, .stream = stream, .axes = t->axes};
     o.x = (float *)((char *)t->data + t->offset);
-    o.on_device = t->device_type == CUDA;
+    o.device = t->device_type == CUDA ? t->device : HOST;
     int64_t next = 1;
     for (int i = t->axes - 1; i >= 0; i--) {
         o.shape[i] = t->shape[i];
@@ -136,14 +136,23 @@ bool exchange_read(PyObject *array, bool written, operand *o)
     return usable;
 }
 
-/* Is it on a CUDA device? */
-static bool is_on_device(PyObject *array)
+/* An exception ends the quick way. One that the long way raises again is forgotten here; others, as
+ * of Ctrl-C, stay. */
+static void forget_exception(void)
+{
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+}
+
+int exchange_device(PyObject *array)
 {
     PyObject *const where = PyObject_CallMethodObjArgs(array, in_dlpack_device, NULL);
-    const bool on_device = where != NULL && PyTuple_Check(where) && PyTuple_Size(where) == 2 &&
-                           PyLong_AsLong(PyTuple_GetItem(where, 0)) == CUDA;
+    int device = HOST;
+    if (where != NULL && PyTuple_Check(where) && PyTuple_Size(where) == 2 &&
+        PyLong_AsLong(PyTuple_GetItem(where, 0)) == CUDA)
+        device = (int)PyLong_AsLong(PyTuple_GetItem(where, 1));
     Py_XDECREF(where);
-    return on_device;
+    forget_exception();
+    return device;
 }
 
 /* NULL: there is an exception. */
@@ -163,8 +172,7 @@ static PyObject *capsule_of(PyObject *array, uintptr_t stream)
 
 bool exchange_ask(PyObject *array, bool written, uintptr_t stream, operand *o)
 {
-    PyObject *const capsule =
-        is_on_device(array) && !is_more(array) ? capsule_of(array, stream) : NULL;
+    PyObject *const capsule = !is_more(array) ? capsule_of(array, stream) : NULL;
     const char *const name = "dltensor_versioned";
     const managed *const m = capsule != NULL && PyCapsule_IsValid(capsule, name)
                                  ? PyCapsule_GetPointer(capsule, name)
@@ -172,7 +180,7 @@ bool exchange_ask(PyObject *array, bool written, uintptr_t stream, operand *o)
     const bool usable = m != NULL && is_usable(m, written) && m->tensor.device_type == CUDA;
     if (usable) *o = described(&m->tensor, NULL, stream);
     Py_XDECREF(capsule); /* the array itself keeps its memory */
-    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+    forget_exception();
     return usable;
 }
 

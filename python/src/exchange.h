@@ -12,12 +12,13 @@
 
 typedef struct exchange_api exchange_api;
 
+enum { HOST = -1 };
+
 /* Elements of an array, where they are. */
 typedef struct operand {
     const exchange_api *api; /* NULL: it has none */
     float *x;
-    bool on_device;
-    int device;
+    int device;       /* HOST: in host memory */
     uintptr_t stream; /* without api: the one that was told to the array, or 0 */
     int axes;
     int64_t shape[2], steps[2]; /* in elements */
@@ -34,8 +35,13 @@ bool exchange_begin(void);
  * library has no such exchange. Raises no exception. */
 bool exchange_read(PyObject *array, bool written, operand *o);
 
-/* The same of an array on a CUDA device, by its __dlpack__ of DLPack 1.0. Its work so far is then
- * in order before what comes in this stream. False also if there is an exception, as of Ctrl-C. */
+/* The CUDA device that an array is on, as it says itself; HOST: on none, or it does not say.
+ * There may be an exception. */
+int exchange_device(PyObject *array);
+
+/* The same as exchange_read of an array on a CUDA device, by its __dlpack__ of DLPack 1.0. Its work
+ * so far is then in order before what comes in this stream. False also if there is an exception, as
+ * of Ctrl-C. */
 bool exchange_ask(PyObject *array, bool written, uintptr_t stream, operand *o);
 
 /* Is all work on the operand so far in order before what comes in this stream? */

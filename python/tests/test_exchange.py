@@ -1,5 +1,6 @@
 """Arrays of libraries with DLPack's exchange in C: the quick way of a call, and the long one."""
 
+import contextlib
 import ctypes
 import gc
 import threading
@@ -207,7 +208,6 @@ N = 30
 def device(sim, taken):
     """A context in the stream that the arrays' library works in."""
     with duoblas.Context(path="gpu", device=0, stream=ExchangeArray.stream) as ctx:
-        duoblas.ssum(np.ones(1, np.float32))  # this thread's last call was in it
         yield ctx
 
 
@@ -241,7 +241,7 @@ def test_kept_arrays(rng, sim, taken, device, put):
 
 
 def test_many_kept_arrays(rng, taken, device, put):
-    """Each is found among the others."""
+    """Each is found among the others; one that is not there is known for its calls alone."""
     arrays = [rng.standard_normal((4, 4)).astype(np.float32) for _ in range(9)]
     put_there = [put(a) for a in arrays]
     c = put(np.zeros((4, 4)))
@@ -250,7 +250,8 @@ def test_many_kept_arrays(rng, taken, device, put):
             before = taken()
             duoblas.sgemm(d, d, c)
             device.synchronize()
-            assert near(c.get(), *product(a, a)) and taken() - before == (i > 0)
+            assert near(c.get(), *product(a, a)) and taken() - before == 1
+            assert [(r.needed, r.lasting) for r in _ranges.adopted._known] == [(1, 1)] * 9
 
 
 @pytest.mark.parametrize("stream, of_arrays", [(0, 0), (0, 1), (9, 9)])
@@ -268,43 +269,65 @@ def test_streams(monkeypatch, rng, sim, taken, stream, of_arrays):
     assert near(c.get(), *product(a, a))
 
 
-@pytest.mark.parametrize("why", ["other stream", "no stream", "not kept", "for the call alone"])
+@pytest.mark.parametrize("why", ["other stream", "no stream"])
 def test_what_goes_the_long_way_there(monkeypatch, rng, sim, taken, device, why):
     a = rng.standard_normal((N, N), np.float32)
     d, c = ExchangeArray(sim, a), NewDLPackArray(sim, np.zeros((N, N), np.float32))
     if why == "other stream":
         monkeypatch.setattr(ExchangeArray, "stream", 9)
-    if why == "no stream":
+    else:
         device.set_stream(None)
-    alone = _ranges.adopted.need(None, d.address, 4 * N * N, False) if "alone" in why else None
-    with device.keep(*([d, c] if "stream" in why else [c])):
+    with device.keep(d, c):
         before = taken()
         assert duoblas.sgemm(d, d, c) is c
         device.synchronize()
         assert near(c.get(), *product(a, a)) and taken() == before
-    if alone is not None:
-        _ranges.adopted.let_go(None, alone, False)
 
 
-def test_no_context(rng, taken, put):
-    """A context of the thread's own has no stream of the program's, so its calls wait."""
+@pytest.mark.parametrize("alone", [False, True])
+def test_not_kept(rng, sim, taken, device, put, alone):
+    """They are known during the call, which waits. Another call may need one of them."""
+    a = rng.standard_normal((N, N), np.float32)
+    d, x, c = put(a), put(a[0]), put(np.zeros((N, N)))
+    other = _ranges.adopted.need(None, d.address, 4 * N * N, False) if alone else None
+    before = taken()
+    assert duoblas.sgemm(d, d, c) is c
+    assert near(c.get(), *product(a, a))
+    assert duoblas.sdot(x, d[1]) == duoblas.sdot(a[0], a[1]) and taken() == before + 3
+    assert [r.needed for r in _ranges.adopted._known] == ([1] if alone else [])
+    if other is not None:
+        _ranges.adopted.let_go(None, other, False)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("stream", [0, 1, 9])
+def test_no_context(monkeypatch, rng, taken, put, kept, stream):
+    """The thread's own context runs in CUDA's default stream, and its calls wait."""
+    monkeypatch.setattr(ExchangeArray, "stream", stream)
     a = rng.standard_normal((N, N), np.float32)
     d, c = put(a), put(np.zeros((N, N)))
-    with duoblas.keep(d, c):
-        for _ in range(2):
+    before = taken()
+    with duoblas.keep(d, c) if kept else contextlib.nullcontext():
+        for _ in range(3):
+            duoblas.ssum(a[0])  # in the thread's context for host memory
+            c.memory.sim.set_delay(1000)
             duoblas.sgemm(d, d, c)
             assert near(c.get(), *product(a, a))
-    assert taken() == 0
+    in_order = stream <= 1 or type(d) is NewDLPackArray
+    assert taken() - before - 3 in ((2, 3) if in_order else (0,))  # the first one makes the context
+    assert _ranges.adopted._known == []
 
 
 def test_kept_in_part(taken, device, put):
     d, c = put(np.ones((N, N))), put(np.zeros((N, N)))
     with device.keep(d, c[:-1]):
-        with pytest.raises(duoblas.ArgumentError, match="cuts across"):
-            duoblas.sgemm(d, d, c)
+        for problem in both(lambda: duoblas.sgemm(d, d, c)):
+            assert problem[0] is duoblas.ArgumentError and "cuts across" in problem[1]
+        assert [r.needed for r in _ranges.adopted._known] == [1, 1]
         duoblas.sgemm(d[:-1], d, c[:-1])
         device.synchronize()
-        assert (c.get()[:-1] == N).all() and taken() == 1
+        assert (c.get()[:-1] == N).all()
+    assert device._own.acquire(blocking=False)
 
 
 def test_arrays_that_are_asked(sim, taken, device):
@@ -359,7 +382,6 @@ def test_released_during_a_call(sim, taken, device, put):
     kept = device.keep(d)
 
     def work():
-        duoblas.ssum(np.ones(1, np.float32), ctx=device)  # this thread's last call was in it
         before = taken()
         sim.hold(True)
         duoblas.sgemm(d, d, c, ctx=device)
@@ -367,10 +389,10 @@ def test_released_during_a_call(sim, taken, device, put):
 
     thread = threading.Thread(target=work)
     thread.start()
-    while not any(r.needed == 3 for r in _ranges.adopted._known):
+    while not any(r.needed == 2 for r in _ranges.adopted._known):
         assert thread.is_alive()
     kept.release()
-    assert [(r.needed, r.lasting) for r in _ranges.adopted._known] == [(2, 0)]
+    assert [(r.needed, r.lasting) for r in _ranges.adopted._known] == [(1, 0)]
     sim.hold(False)
     thread.join()
     assert ended == [1] and (c == N).all()

@@ -145,7 +145,7 @@ def test_statuses_become_exceptions():
         address = ctypes.cast(failing, ctypes.c_void_p).value
         x = np.ones(3, np.float32)
         duoblas.ssum(x)
-        _quick.quick.use(*[address] * 4, _scope.thread, _scope.blocks, Context, check,
+        _quick.quick.use(*[address] * 5, _scope.thread, _scope.blocks, Context, check,
                          _ranges.adopted, _arrays.empty_like)
         for call in (lambda: duoblas.ssum(x), lambda: duoblas.sasum(x)):
             for _ in range(3):
