@@ -17,11 +17,11 @@ bool duo_verify_on_device(const duo_verify_part *part)
 }
 
 /* Queues the sums of B, A and C after the call. placed: with addresses on the device. */
-static duo_status queue_sums(const duo_verify *v, duo_resources *res, const duo_call *placed,
-                             const duo_verify_sums *s)
+static duo_status queue_sums(const duo_verify *v, duo_resources *res, const duo_verify_part *part,
+                             const duo_call *placed, const duo_verify_sums *s)
 {
     const duo_backend *const backend = duo_backend_current();
-    const size_t bytes = (size_t)s->doubles * sizeof(double);
+    const size_t bytes = (size_t)duo_verify_doubles(part) * sizeof(double);
     duo_status status = backend->fill(res->queue, s->product, bytes, 0, bytes, 1);
     if (status == DUO_OK && placed->operand[DUO_A].read) {
         const duo_freivalds_product b = duo_verify_product_of(v, placed, DUO_B, NULL, s->between);
@@ -63,7 +63,7 @@ bool duo_verify_queue(const duo_verify *v, duo_context *ctx, const duo_verify_pa
             s.old = old;
             const duo_freivalds_rows rows =
                 duo_verify_rows_of(part, &s, ctx->policy.math, v->own_bound);
-            status = queue_sums(v, res, &call, &s);
+            status = queue_sums(v, res, part, &call, &s);
             if (status == DUO_OK)
                 status = duo_backend_current()->freivalds_compare(res->queue, &rows, res->wrong,
                                                                   ++res->checks_queued);
@@ -81,9 +81,8 @@ bool duo_verify_make_room(duo_verify *v, duo_context *ctx)
     int64_t most = 0, old = 0;
     if (duo_context_open(ctx) != DUO_OK) return false;
     for (int64_t p = 0; p < v->parts; p++) {
-        const duo_verify_part *const part = &v->part[p];
-        const duo_verify_sums s = duo_verify_sums_at(part, NULL);
-        if (s.doubles > most) most = s.doubles;
+        const int64_t doubles = duo_verify_doubles(&v->part[p]);
+        if (doubles > most) most = doubles;
     }
     for (int64_t p = 0; p < v->parts; p++) {
         duo_verify_part *const part = &v->part[p];

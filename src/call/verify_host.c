@@ -92,14 +92,14 @@ duo_status duo_verify_check(const duo_verify *v, duo_context *ctx, const duo_ver
     duo_resources *const res = &ctx->resources;
     const duo_call *const whole = duo_call_whole(&part->call);
     const int threads = duo_resources_threads(res);
-    duo_verify_sums s = duo_verify_sums_at(part, NULL);
+    const int64_t doubles = duo_verify_doubles(part);
     const size_t old = 2 * (size_t)(part->call.m * duo_verify_count(part));
-    double *const memory = malloc(((size_t)s.doubles + old) * sizeof(double));
+    double *const memory = malloc(((size_t)doubles + old) * sizeof(double));
     duo_call local, call;
     duo_batch batch;
     if (memory == NULL) return DUO_ERR_MEMORY;
-    s = duo_verify_sums_at(part, memory);
-    s.old = memory + s.doubles;
+    duo_verify_sums s = duo_verify_sums_at(part, memory);
+    s.old = memory + doubles;
     duo_status status = bring(res, whole, &part->call, &local, &call, &batch);
     if (status == DUO_OK && part->call.beta != 0.0f)
         status = old_sums(v, res, part, s.old, threads);

@@ -61,14 +61,17 @@ static duo_freivalds_bound bound_of(const duo_call *call, duo_math math, bool ow
         .least = n * (k + 3.0) * 0x1p-149 * fmax(1.0, fabs(call->alpha))};
 }
 
+int64_t duo_verify_doubles(const duo_verify_part *part)
+{
+    return (5 * part->call.m + 3 * part->call.k) * duo_verify_count(part);
+}
+
 duo_verify_sums duo_verify_sums_at(const duo_verify_part *part, double *memory)
 {
     const int64_t m = part->call.m * duo_verify_count(part),
                   k = part->call.k * duo_verify_count(part);
-    return (duo_verify_sums){.product = memory,
-                             .between = memory + 3 * m,
-                             .result = memory + 3 * (m + k),
-                             .doubles = 5 * m + 3 * k};
+    return (duo_verify_sums){
+        .product = memory, .between = memory + 3 * m, .result = memory + 3 * (m + k)};
 }
 
 duo_freivalds_rows duo_verify_rows_of(const duo_verify_part *part, const duo_verify_sums *s,

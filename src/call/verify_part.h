@@ -29,7 +29,6 @@ typedef struct duo_verify {
  * largest ones. */
 typedef struct duo_verify_sums {
     double *product, *between, *result, *old; /* A (B r), B r, C r, C' r */
-    int64_t doubles;                          /* of the first three */
 } duo_verify_sums;
 
 /* Finds the operands. DUO_ERR_UNSUPPORTED: a batch is partly on the device. */
@@ -40,7 +39,10 @@ static inline int64_t duo_verify_count(const duo_verify_part *part)
     return duo_call_count(&part->call);
 }
 
-/* Where the sums are in this memory. */
+/* How many doubles the first three take. */
+int64_t duo_verify_doubles(const duo_verify_part *part);
+
+/* Where these are in this memory. */
 duo_verify_sums duo_verify_sums_at(const duo_verify_part *part, double *memory);
 
 /* op(X) of operand i times vectors, whose sums `by` are; NULL: the signs. */

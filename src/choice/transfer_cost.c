@@ -42,7 +42,8 @@ static double gather_seconds(const duo_operand *o, const duo_conditions *conditi
 
 double duo_bytes_not_overlapped(double bytes)
 {
-    return fmin(bytes, (double)duo_stage_bytes((size_t)bytes)) / kCopying;
+    const size_t whole = bytes < 0x1p63 ? (size_t)bytes : SIZE_MAX / 2; /* it may be a guess */
+    return fmin(bytes, (double)duo_stage_bytes(whole)) / kCopying;
 }
 
 /* Seconds to send, or fetch, bytes of pageable memory. */

@@ -48,7 +48,7 @@ static void make_pieces(duo_plan_making *w, int64_t products)
     w->plan->held = false;
     w->plan->count = 0;
     set_spaces(w, products);
-    for (int64_t first = 0; first < of->products; first += products) {
+    for (int64_t first = 0; first < of->products && !w->failed; first += products) {
         duo_step piece = {.m = of->m, .n = of->n, .k = of->k, .product = first, .starts = true};
         piece.products = duo_plan_least(products, of->products - first);
         for (int i = 0; i < DUO_OPERANDS; i++)

@@ -65,7 +65,7 @@ static void strip(duo_plan_making *w, duo_step where)
     if (w->of->fetched && elements > 1.5 * most)
         chunk = duo_plan_whole_units((double)size / ceil(elements / most) + (double)DUO_PLAN_UNIT -
                                      1.0);
-    for (int64_t done = 0; done < size; done += chunk) {
+    for (int64_t done = 0; done < size && !w->failed; done += chunk) {
         duo_step part = where;
         const int64_t length = duo_plan_least(chunk, size - done);
         if (by_rows) {
@@ -410,7 +410,7 @@ static void block_of_c(duo_plan_making *w, device_blocks *d, const block_shape *
         c->last = w->plan->count - 1;
         d->slot[DUO_A][step.slot[DUO_A]].last = d->slot[DUO_B][step.slot[DUO_B]].last = c->last;
         step.p += b->depth;
-    } while (step.p < w->of->k);
+    } while (step.p < w->of->k && !w->failed);
     d->tiles++;
 }
 
@@ -441,8 +441,8 @@ static bool plan_blocks(duo_plan_making *w)
     const int64_t rows = (int64_t)ceiling(of->m, b.rows);
     const int64_t columns = (int64_t)ceiling(most_columns, b.columns);
     const int64_t outer = b.a_stays ? rows : columns, inner = b.a_stays ? columns : rows;
-    for (int64_t x = 0; x < outer; x++)
-        for (int64_t y = 0; y < inner; y++)
+    for (int64_t x = 0; x < outer && !w->failed; x++)
+        for (int64_t y = 0; y < inner && !w->failed; y++)
             for (int d = 0; d < of->devices; d++) {
                 const int64_t turned = x % 2 == 0 ? y : inner - 1 - y;
                 const int64_t row = b.a_stays ? x : turned, column = b.a_stays ? turned : x;

@@ -70,7 +70,7 @@ void duo_plan_send_by_turns(duo_plan_making *w, duo_step where[DUO_PLAN_DEVICES]
     const bool along_k = w->of->pitch[operand] > 0;
     int64_t turn[DUO_PLAN_DEVICES];
     for (int d = 0; d < w->of->devices; d++) turn[d] = turn_of(w->of, &where[d], operand, along_k);
-    for (bool more = true; more;) {
+    for (bool more = true; more && !w->failed;) {
         more = false;
         for (int d = 0; d < w->of->devices; d++) {
             const int64_t left = length_of(&where[d], operand, along_k);

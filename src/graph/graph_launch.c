@@ -59,12 +59,11 @@ static duo_status claim(duo_graph *g, const duo_graph_part *part, duo_resources 
  * is queued. */
 static duo_status begin_replay(duo_graph *g, const duo_graph_part *part, duo_resources *res)
 {
-    const duo_graph_use *const use = &g->use[part->use];
     duo_residency_lock();
     const bool held = duo_graph_hold(g, part);
     duo_status status = held ? claim(g, part, res) : DUO_ERR_DEVICE;
-    for (int i = 0; i < part->uses && status == DUO_OK; i++)
-        if (use[i].packed != 0 && !still_packed(&use[i])) status = DUO_ERR_DEVICE;
+    for (int i = part->use; i < part->use + part->uses && status == DUO_OK; i++)
+        if (g->use[i].packed != 0 && !still_packed(&g->use[i])) status = DUO_ERR_DEVICE;
     if (held && status != DUO_OK) duo_graph_let_go(g, part);
     duo_residency_unlock();
     return status;

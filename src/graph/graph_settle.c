@@ -55,13 +55,13 @@ static bool still_there(const duo_graph *g, int first, int uses)
 
 bool duo_graph_hold(duo_graph *g, const duo_graph_part *part)
 {
-    duo_graph_use *const use = &g->use[part->use];
     bool there = duo_residency_changes() == g->changes || still_there(g, part->use, part->uses);
-    for (int i = 0; i < part->uses && there; i++) {
-        if (use[i].region == NULL) continue;
-        there = !use[i].region->leaving;
-        use[i].held = there;
-        if (there) duo_residency_hold(use[i].region, NULL);
+    for (int i = part->use; i < part->use + part->uses && there; i++) {
+        duo_graph_use *const use = &g->use[i];
+        if (use->region == NULL) continue;
+        there = !use->region->leaving;
+        use->held = there;
+        if (there) duo_residency_hold(use->region, NULL);
     }
     if (!there) duo_graph_let_go(g, part);
     return there;
@@ -203,10 +203,11 @@ static bool reserve(duo_graph *g)
 static void pack_operands(duo_graph *g, duo_graph_node *n)
 {
     duo_resources *const res = &g->lane[0]->resources;
-    duo_graph_use *here = &g->use[n->use];
+    int at = n->use;
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &n->call.operand[i];
         if (!duo_operand_touched(o)) continue;
+        duo_graph_use *const here = &g->use[at++];
         if (o->prepared && !o->written && !is_written(g, here->low, here->high)) {
             duo_region *const region = here->region;
             const duo_range range = duo_region_part(region, o);
@@ -216,7 +217,6 @@ static void pack_operands(duo_graph *g, duo_graph_node *n)
             if (o->packed != NULL) here->packed = duo_packed_in(&region->packed, o->packed)->number;
             duo_residency_unlock();
         }
-        here++;
     }
 }
 
