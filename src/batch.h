@@ -244,6 +244,13 @@ static inline const duo_call *duo_call_whole(const duo_call *call)
     return call->batch != NULL ? &call->batch->spans : call;
 }
 
+/* Operand i begins with product `first` from now on, by its address and by its list. */
+static inline void duo_batch_skip(duo_call *call, duo_batch *batch, int i, int64_t first)
+{
+    if (!batch->unread[i]) call->operand[i].address = duo_batch_address(batch, call, i, first);
+    if (batch->pointer[i] != NULL) batch->pointer[i] += first;
+}
+
 /* Makes `part` the `count` products from `first` on; with count > 1 `batch` becomes its batch. */
 static inline void duo_call_products(const duo_call *call, int64_t first, int64_t count,
                                      duo_call *part, duo_batch *batch)

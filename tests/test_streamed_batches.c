@@ -166,6 +166,48 @@ static void second_call(void)
     free(s);
 }
 
+/* Product p is p % 7 + 1 times ones. One of its operands is in device memory: each piece of the batch
+ * begins there with its own first product. */
+static void one_on_device(void)
+{
+    enum { FEW = 300 };
+    const size_t bytes = (size_t)FEW * FLOATS * sizeof(float);
+    squares *const s = must(malloc(sizeof *s));
+    float *const c = must(malloc(bytes));
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        for (int way = 0; way < 3; way++) {
+            void *device = NULL;
+            const char *const ways[] = {"strided", "even-lists", "lists"};
+            test_case("streamed-batches/on-device/%c/%s", "abc"[i], ways[way]);
+            squares_open(s, true);
+            float *const host = s->at[i];
+            for (int64_t p = 0; p < FEW; p++)
+                for (int64_t e = 0; e < FLOATS; e++)
+                    s->at[i == DUO_B ? DUO_B : DUO_A][p * FLOATS + e] = (float)(p % 7 + 1);
+            CHECK_STATUS(DUO_OK, duo_malloc(s->ctx, bytes, &device));
+            CHECK_STATUS(DUO_OK, duo_copy(s->ctx, device, host, bytes));
+            s->at[i] = device;
+            for (int x = 0; x < DUO_OPERANDS; x++)
+                for (int64_t p = 0; p < FEW; p++)
+                    s->list[x][p] = s->at[x] + (way == 2 ? p ^ 1 : p) * FLOATS;
+            CHECK_STATUS(DUO_OK, multiply(s, way > 0, FEW));
+            const duo_plan *const plan = &duo_context_of(s->ctx)->resources.plan;
+            int pieces = 0, wrong = 0;
+            for (int step = 0; step < plan->count; step++)
+                pieces += plan->step[step].kind == DUO_STEP_MULTIPLY;
+            CHECK(pieces > 1 || !test_on_sim(), "%d piece", pieces);
+            CHECK_STATUS(DUO_OK, duo_copy(s->ctx, c, s->at[DUO_C], bytes));
+            for (int64_t e = 0; e < FEW * FLOATS; e++)
+                wrong += !(c[e] == (float)(EDGE * (e / FLOATS % 7 + 1)));
+            CHECK(wrong == 0, "%d elements are wrong", wrong);
+            CHECK_STATUS(DUO_OK, duo_free(s->ctx, device));
+            s->at[i] = host;
+            squares_close(s);
+        }
+    free(c);
+    free(s);
+}
+
 /* C is in new memory, which has no pages yet. */
 static void new_memory(void)
 {
@@ -231,6 +273,8 @@ int main(int argc, char **argv)
 {
     static const test_entry tests[] = {{"overlap", overlap},
                                        {"second_call", second_call},
+                                       {"one_on_device", one_on_device},
+                                       {"one_on_device", one_on_device},
                                        {"new_memory", new_memory},
                                        {"every_way", every_way},
                                        {NULL, NULL}};

@@ -290,9 +290,11 @@ def test_not_kept(rng, sim, taken, device, put, alone):
     a = rng.standard_normal((N, N), np.float32)
     d, x, c = put(a), put(a[0]), put(np.zeros((N, N)))
     other = _ranges.adopted.need(None, d.address, 4 * N * N, False) if alone else None
+    sim.set_delay(2000)
     before = taken()
-    assert duoblas.sgemm(d, d, c) is c
-    assert near(c.get(), *product(a, a))
+    with device.keep(c):
+        assert duoblas.sgemm(d, d, c) is c
+        assert near(c.get(), *product(a, a))
     assert duoblas.sdot(x, d[1]) == duoblas.sdot(a[0], a[1]) and taken() == before + 3
     assert [r.needed for r in _ranges.adopted._known] == ([1] if alone else [])
     if other is not None:

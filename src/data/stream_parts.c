@@ -126,10 +126,8 @@ static duo_call products(const duo_stream *s, const duo_step *step, duo_batch *b
             o->ld = o->rows;
             batch->stride[i] = duo_batch_shares(batch, i) ? 0 : p.rows * p.columns;
             batch->pointer[i] = NULL;
-        } else if (duo_batch_listed(batch, i)) {
-            batch->pointer[i] += step->product;
         } else {
-            o->address += step->product * batch->stride[i];
+            duo_batch_skip(&call, batch, i, step->product);
         }
     }
     return call;
