@@ -80,8 +80,8 @@ static int64_t resident(void)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* The memory of contexts that have ended is kept for later ones. As many as programs have at once are
- * made now: then the process does not grow when a program has more than all before it. */
+/* The memory of contexts that have ended is kept for later ones. As many as programs have at once
+ * are made now: then the process does not grow when a program has more than all before it. */
 static void fill_pool(void)
 {
     static duo_context *ctx[CONTEXTS_AT_ONCE];

@@ -166,8 +166,8 @@ static void second_call(void)
     free(s);
 }
 
-/* Product p is p % 7 + 1 times ones. One of its operands is in device memory: each piece of the batch
- * begins there with its own first product. */
+/* Product p is p % 7 + 1 times ones. One of its operands is in device memory: each piece of the
+ * batch begins there with its own first product. */
 static void one_on_device(void)
 {
     enum { FEW = 300 };
