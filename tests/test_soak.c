@@ -1,8 +1,8 @@
 /*
  * test_soak.c - a long life: random programs (support/random_program.h) one after the other in one
  * process, each with 1 to 32 threads, while a timer interrupts them. The simulated devices have
- * little memory, fail, are lost and come back. Every result is checked. The least size of the process
- * between two programs is the same in the last quarter of the time as in the second one.
+ * little memory, fail, are lost and come back. Every result is checked. The least size of the
+ * process between two programs is the same in the last quarter of the time as in the second one.
  *
  *     test_soak sim|gpu [-seed N] [MINUTES]
  *

@@ -142,8 +142,8 @@ uintptr_t context_stream(PyObject *given, int device)
     return stream;
 }
 
-/* What the call has to know of a context that is locked; false: it goes the long way, or there is an
- * exception. */
+/* What the call has to know of a context that is locked; false: it goes the long way, or there is
+ * an exception. */
 static bool look_at(call *this, PyObject *context, int device)
 {
     uintptr_t handle, own = (uintptr_t)HOST, stream = 0;
