@@ -70,6 +70,17 @@ static bool call_method(PyObject *object, PyObject *name)
     return done != NULL;
 }
 
+/* Releases a lock; an exception that there is stays. False: there is a new one. */
+static bool release(PyObject *lock)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    const bool done = call_method(lock, in_release);
+    if (type == NULL) return done;
+    PyErr_Restore(type, value, trace); /* in place of a new one */
+    return true;
+}
+
 /* ---- The context ---- */
 
 /* The thread's own context for arrays on a device, or in host memory. NULL: it has to be made. */
@@ -170,7 +181,7 @@ bool call_begin(call *this, PyObject *given, int device)
     }
     bool begun = lock != NULL && call_method(lock, in_acquire);
     if (begun && !look_at(this, found, device)) {
-        (void)call_method(lock, in_release);
+        (void)release(lock);
         begun = false;
     }
     Py_XDECREF(lock);
@@ -223,7 +234,7 @@ static PyObject *hold_lasting(uintptr_t low, uintptr_t high)
         if (range != NULL && !add_need(range, 1)) range = NULL;
         Py_XINCREF(range);
         Py_XDECREF(known);
-        (void)call_method(lock, in_release);
+        (void)release(lock);
     }
     Py_XDECREF(lock);
     return range;
@@ -273,7 +284,7 @@ static bool let_go(PyObject *range)
     if (good) {
         const bool last = !number_of(range, in_needed, &needed) || needed <= 1;
         good = last || add_need(range, -1);
-        good = call_method(lock, in_release) && good;
+        good = release(lock) && good;
         if (good && last) {
             PyObject *const none =
                 PyObject_CallMethodObjArgs(of.adopted, in_let_go, Py_None, range, Py_False, NULL);
@@ -324,7 +335,7 @@ bool call_end(call *this, duo_status status)
         Py_DECREF(this->held[i].range);
     }
     PyObject *const lock = PyObject_GetAttr(this->context, in_lock);
-    if (lock != NULL) (void)call_method(lock, in_release);
+    if (lock != NULL) (void)release(lock);
     Py_XDECREF(lock);
     if (type != NULL) PyErr_Restore(type, value, trace);
     Py_DECREF(this->context);
