@@ -111,10 +111,11 @@ static int soak(bool real, double minutes, uint64_t seed)
         const int quarter = (int)fmin(3.0, 4.0 * (seconds() - begun) / wanted);
         if (now < least[quarter]) least[quarter] = now;
     }
-    const bool grown = minutes >= 1.0 && least[3] - least[1] > MOST_GROWTH;
+    const bool measured = least[1] != INT64_MAX && least[3] != INT64_MAX;
+    const bool grown = measured && minutes >= 1.0 && least[3] - least[1] > MOST_GROWTH;
     printf("%" PRIu64 " operations in %" PRIu64 " programs, %d wrong, %" PRIu64 " interrupts",
            calls, programs, is_wrong, interrupts);
-    if (least[1] != INT64_MAX && least[3] != INT64_MAX)
+    if (measured)
         printf(", at least %.1f MiB resident in the second quarter of %.1f minutes, %.1f in the "
                "last%s",
                (double)least[1] / 1048576.0, minutes, (double)least[3] / 1048576.0,
