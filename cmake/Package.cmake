@@ -1,5 +1,5 @@
 # cpack -G DEB: Debian packages of the three components, from a build by the preset deb
-# (docs/packages.md). packaging/debian has the files that only Debian wants.
+# (docs/guide/packages.md). packaging/debian has the files that only Debian wants.
 
 if(NOT PROJECT_IS_TOP_LEVEL)
     return()

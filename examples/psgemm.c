@@ -1,6 +1,6 @@
 /*
  * psgemm.c - C := A B, distributed over the ranks of an MPI program by ScaLAPACK. Its local
- * products are calls of sgemm_: the drop-in's, if it is preloaded. See docs/distributed.md.
+ * products are calls of sgemm_: the drop-in's, if it is preloaded. See docs/guide/distributed.md.
  *
  *     mpicc -O2 psgemm.c -o psgemm -lscalapack-openmpi -lm
  *     mpirun -np 4 -x LD_PRELOAD=$PREFIX/lib/libduoblas-blas.so ./psgemm 4096 [PANEL]

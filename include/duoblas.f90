@@ -7,7 +7,7 @@
 !     print *, duo_ssum(ctx, c(:, 1))
 !
 ! Module     Files .mod belong to one compiler, so this source is installed: compile it with the
-!            program, and link libduoblas. docs/languages.md has the commands.
+!            program, and link libduoblas. docs/guide/languages.md has the commands.
 ! Names      are those of duoblas.h, without its graphs. Each C function that is wrapped is there
 !            under c_duo_NAME as well, with C's arguments and status: for addresses (c_ptr), other
 !            kinds of elements, and results on the device.

@@ -123,7 +123,8 @@
 #define DUO_API
 #endif
 
-/* Before what will go in the next major version (docs/stability.md); the text says what to use. */
+/* Before what will go in the next major version (docs/reference/stability.md); the text says what
+ * to use. */
 #if defined(__GNUC__)
 #define DUO_DEPRECATED(text) __attribute__((deprecated(text)))
 #else
@@ -186,7 +187,7 @@ typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
  *                    decides the bits of a product: see duo_sgemm
  * DUO_MATH_IEEE      fp32 fused multiply-add only, in one documented order of summation: the same
  *                    bits on CPU and GPU, on any number of threads and devices, on every machine
- *                    and in all of 1.x (docs/reproducibility.md)
+ *                    and in all of 1.x (docs/guide/reproducibility.md)
  * DUO_MATH_TF32      elements of matrices may be rounded to the 11 significant bits of TF32 before
  *                    they are multiplied; never unless asked for
  * DUO_MATH_FLOAT64   products and sums in float64, one rounding at the end: for ill-conditioned
@@ -353,9 +354,9 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  * Products   by Freivalds' check, in float64. Let r be a random vector of signs. C r is compared
  *            with alpha op(A) (op(B) r) + beta C r, of C as it was before the call. A row may be
  *            off by about sqrt(n) times 9 times the documented error of an element
- *            (docs/numerics.md, "Checks"). A larger error is found. Two wrong elements in a row
- *            cancel for half of the r if they are off by the same. A row is not checked if an
- *            operand of it has an Inf or a NaN, or if it has overflowed.
+ *            (docs/reference/numerics.md, "Checks"). A larger error is found. Two wrong elements in
+ *            a row cancel for half of the r if they are off by the same. A row is not checked if
+ *            an operand of it has an Inf or a NaN, or if it has overflowed.
  * Sums       they are computed again, on the other side if the GPU is open, and must have the same
  *            bits. In a context of duo_set_async() the call waits for a result that is checked.
  * Where      where the matrices are. If all are on the device, the check is queued there behind the
@@ -771,8 +772,8 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            copies pageable memory to and from pinned buffers, and pinned memory too if its rows
  *            are short or far apart.
  * Numerics   binary32 products and sums, or tensor cores on operands that are split so that the
- *            same bound holds (docs/numerics.md; not under DUO_MATH_IEEE). Barring overflow and
- *            underflow, with u = 2^-24, for each element of C
+ *            same bound holds (docs/reference/numerics.md; not under DUO_MATH_IEEE). Barring
+ *            overflow and underflow, with u = 2^-24, for each element of C
  *            |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|
  *            but where a BLAS on the CPU adds to C once for each block of k, the second term is
  *            u |beta C| for each block. Where A, B and C in host memory do not fit on the device
@@ -907,11 +908,11 @@ DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout
  * Overlap    no C may overlap another C, or any A or B, of any group; this is not checked.
  * Residence  any mix; see Conventions. Groups that lie in memory of the context's device
  *            (duo_malloc, duo_adopt) go in one launch. A short k beside groups for tensor cores
- *            takes one launch more. So does each group of vector products (docs/numerics.md) that
- *            tensor cores do not take. The team's threads share the groups of small products in
- *            plain host memory. A tiny group's products are calls of duo_sgemm. Each other group
- *            is a call of duo_sgemm_batched: its products fill the device, or it is in kept
- *            arrays, or it is sent from host memory.
+ *            takes one launch more. So does each group of vector products
+ *            (docs/reference/numerics.md) that tensor cores do not take. The team's threads share
+ *            the groups of small products in plain host memory. A tiny group's products are calls
+ *            of duo_sgemm. Each other group is a call of duo_sgemm_batched: its products fill the
+ *            device, or it is in kept arrays, or it is sent from host memory.
  * Numerics   as in duo_sgemm_batched: in DUO_MATH_IEEE each product has the same bits alone, and in
  *            every group. In other maths the bits depend on all groups.
  * Explain    groups that go together are one call. duo_explain_last tells sizes and residences of
@@ -946,8 +947,9 @@ DUO_API duo_status duo_sgemm_grouped(duo_context *ctx, duo_layout layout, int64_
  * Residence  any mix; see Conventions. A vector in host memory that is longer than 2^23 elements,
  *            or larger than the available device memory, is sent to the GPU in pieces.
  * Threads    any number of contexts at once.
- * Numerics   one documented order of summation (docs/numerics.md): the same bits on CPU and GPU,
- *            for every instruction set, number of threads, alignment, stride and residence.
+ * Numerics   one documented order of summation (docs/reference/numerics.md): the same bits on CPU
+ *            and GPU, for every instruction set, number of threads, alignment, stride and
+ *            residence.
  *            |error| <= 8u sum|x(i)|, u = 2^-24, for every n. No spurious overflow: the sum is Inf
  *            only if it rounds to Inf. A NaN anywhere gives the NaN 0x7FC00000. FE_OVERFLOW and
  *            FE_INVALID are raised only with a result of Inf or NaN; a program that traps on them
@@ -1542,8 +1544,8 @@ typedef struct duo_decision {
 
     int64_t count;                     /* products of a batch; 1: the call was no batch */
     const char *route[DUO_CANDIDATES]; /* how each candidate carries the call out, a literal of the
-                                          library (docs/dispatch.md#routes); "" if it does not
-                                          accept */
+                                          library (docs/inside/dispatch.md#routes); "" if it
+                                          does not accept */
 } duo_decision;
 
 /**

@@ -1,5 +1,5 @@
 /*
- * freivalds.h - Freivalds' check of a product, for the CPU and the GPU: docs/numerics.md has the
+ * freivalds.h - Freivalds' check of a product, for the CPU and the GPU: numerics.md has the
  * bound.
  *
  * r is a random vector of signs. If C is right, C r is near alpha A (B r) + beta C' r, where C' is

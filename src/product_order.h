@@ -1,6 +1,6 @@
 /*
  * product_order.h - the order of summation of a product, for the CPU's kernels and the GPU's:
- * docs/numerics.md defines it.
+ * docs/reference/numerics.md defines it.
  *
  * An element of C is summed in segments of DUO_SEGMENT steps of k, the last one shorter. In most
  * products a segment is one chain of fused multiply-adds over ascending k, from +0. In a vector

@@ -1,4 +1,4 @@
-"""layers.py SOURCE BUILD - who may know whom in src/, as docs/architecture.md says it.
+"""layers.py SOURCE BUILD - who may know whom in src/, as docs/inside/architecture.md says it.
 
 Reads every #include of src/ and, by nm, the symbols of the objects in BUILD. Fails if a file names
 one of a higher layer, if src/cpu and src/gpu name each other, if the drop-in names more than the

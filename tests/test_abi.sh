@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test_abi.sh SOURCE - the binary interfaces of libduoblas and libduoblas-blas equal those in
-# tests/abi, except for new functions and values (docs/stability.md). The test sees a function that
+# tests/abi, except for new functions and values (stability.md). The test sees a function that
 # goes, a value of an enumeration that changes and a field that moves. Skipped without libabigail's
 # tools.
 set -euo pipefail
@@ -31,7 +31,7 @@ compare() {
 if compare "$work/now"; then
     echo "ok: the interfaces are those of tests/abi"
 else
-    echo "FAILED: the interfaces are not those of tests/abi. docs/stability.md says what may"
+    echo "FAILED: the interfaces are not those of tests/abi. stability.md says what may"
     echo "change, and scripts/abi-dump writes them anew."
     failed=1
 fi

@@ -18,7 +18,7 @@
 #include "support/product_order.h"
 #include "support/reference_order.h"
 
-/* Of all results. They change only with docs/numerics.md, or with the cases below. */
+/* Of all results. They change only with docs/reference/numerics.md, or with the cases below. */
 static const uint64_t kProducts = 0x11744c9b88f0e66fu, kReductions = 0x8a259df31b934eb0u;
 
 static int comparisons, differing;

@@ -336,7 +336,7 @@ bool duo_crossover_csv(const duo_crossover *x, const char *path);
 
 /* ---- json.c ---- */
 
-/* Writes all figures and answers; docs/crossover.md has the keys. Without a path to stdout. */
+/* Writes all figures and answers; crossover.md has the keys. Without a path to stdout. */
 bool duo_crossover_json(const duo_crossover *x, const char *path);
 
 /* ---- plot.c ---- */

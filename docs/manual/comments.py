@@ -136,7 +136,7 @@ def formatted(text, names):
     mark = re.compile(
         r"`(?P<quoted>[^`]+)`"
         r"|(?P<name>" + NAME.pattern + ")"
-        r"|(?P<document>docs/(?P<page>[\w-]+)\.md)"
+        r"|(?P<document>docs/(?P<page>\w+/[\w-]+)\.md)"
         r"|(?<=see )(?P<see>" + "|".join(SEE) + r")\b"
         r"|(?P<code>\b\w+(?:->\w+|(?:::\w+)+|\[[^]]+\]))"
         r"|\b(?P<base>\d+)\^(?P<power>-?\d+|[a-z]\b)"

@@ -157,29 +157,33 @@ def interface_pages(pages):
         pages.write(pages.page_of("include/" + file), "\n".join(lines) + "\n")
 
 
-def guides(readme, source):
+def documents_of(folder, readme, source):
     """Documents in the order in which README.md lists them, and then all others."""
-    listed = re.findall(r"\]\(docs/([\w-]+)\.md\)", readme.partition("\n## Documents\n")[2])
-    return list(dict.fromkeys(listed + sorted(file.stem for file in source.glob("docs/*.md"))))
+    listed = re.findall(rf"\]\((docs/{folder}/[\w-]+)\.md\)",
+                        readme.partition("\n## Documents\n")[2])
+    there = sorted(f"docs/{folder}/{file.stem}" for file in source.glob(f"docs/{folder}/*.md"))
+    return list(dict.fromkeys(listed + there))
 
 
 def make_pages(source, target):
     pages = Pages(source, target)
     readme = (source / "README.md").read_text(encoding="utf-8")
     start, started = split_readme(readme)
-    documents = [f"docs/{name}" for name in guides(readme, source)]
+    documents = {folder: documents_of(folder, readme, source)
+                 for folder in ("guide", "reference", "inside")}
     examples = sorted(f"examples/{file.name}" for file in source.glob("examples/*")
                       if file.suffix in LANGUAGES)
     pages.below["examples/README.md"] = contents("", [file.split("/")[1] for file in examples])
     interface_pages(pages)
     pages.write("getting-started.md", pages.linked(started, ""))
     pages.write("index.md", pages.linked(start, "")
-                + contents("Guides", ["getting-started", *documents])
-                + contents("Interface", ["c/index", "cpp", "fortran"])
-                + contents("Examples", ["examples/README"])
-                + contents("Project", ["CHANGELOG", "CONTRIBUTING", "LICENSE", "Index <genindex>"]))
+                + contents("Guide", ["getting-started", *documents["guide"], "examples/README"])
+                + contents("Reference", ["c/index", "cpp", "fortran", *documents["reference"],
+                                         "Index <genindex>"])
+                + contents("Inside", documents["inside"])
+                + contents("Project", ["CHANGELOG", "CONTRIBUTING", "LICENSE"]))
     pages.add_all(["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "examples/README.md",
-                   *(f"{name}.md" for name in documents), *examples])
+                   *(f"{name}.md" for name in sum(documents.values(), [])), *examples])
 
 
 def main():

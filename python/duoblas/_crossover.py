@@ -23,7 +23,7 @@ _LINES = {"host": "CPU", "pageable": "GPU, plain host arrays", "resident": "GPU,
 
 
 class Crossover(dict[str, Any]):
-    """The facts of a run, as docs/crossover.md lists them under JSON. Its str() is the verdict; a
+    """The facts of a run, as crossover.md lists them under JSON. Its str() is the verdict; a
     notebook shows it as a picture."""
 
     def __str__(self) -> str:

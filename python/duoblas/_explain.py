@@ -17,7 +17,7 @@ class Candidate(TypedDict):
     algorithm: str
     side: str  # "cpu", "gpu"
     accepts: bool  # False: it cannot do this call
-    route: str  # how it carries the call out (docs/dispatch.md); "" where it does not accept
+    route: str  # how it carries the call out (docs/inside/dispatch.md); "" where it does not accept
     ran: bool
     threads: int  # 0 on the GPU
     predicted_seconds: float  # infinite where it does not accept

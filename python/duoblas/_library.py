@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["Decision", "DeviceInfo", "LAYOUT", "MATHS", "OPENING", "PATHS", "PRIORITIES",
            "REMEMBER", "RESIDENCES", "TRANSPOSE", "library", "library_path", "library_version"]
 
-# The interface that this package is written for: minor versions add to it (docs/stability.md).
+# The interface that this package is written for: minor versions add to it (stability.md).
 _INTERFACE = (1, 0)
 _NAME = "libduoblas.so.%d" % _INTERFACE[0]
 

@@ -13,7 +13,8 @@ import pytest
 from duoblas._library import library
 
 
-FILES = pytest.mark.parametrize("file, blocks", [("docs/python.md", 10), ("python/README.md", 1)])
+GUIDE = "docs/guide/python.md"
+FILES = pytest.mark.parametrize("file, blocks", [(GUIDE, 10), ("python/README.md", 1)])
 
 
 def code_of(text):
@@ -45,7 +46,7 @@ def program(header, tmp_path):
     """All of it in one file."""
     root, file = header.parents[1], tmp_path / "program.py"
     given = "from typing import Any\ncupy: Any = None\nx = y = np.ones((30, 1), np.float32)\n"
-    text = [(root / name).read_text() for name in ("python/README.md", "docs/python.md")]
+    text = [(root / name).read_text() for name in ("python/README.md", GUIDE)]
     file.write_text("\n".join([
         *code_of(text[0]), given, *code_of(text[1]), "import duoblas, numpy as np",
         *re.findall("^    (.*)$", duoblas.__doc__, re.MULTILINE)]))

@@ -1,6 +1,6 @@
 /*
  * route.h - the ways to carry a call out: whether a route takes a call, and how long it takes by
- * each of its algorithms (docs/dispatch.md#routes).
+ * each of its algorithms (docs/inside/dispatch.md#routes).
  */
 #ifndef DUO_ROUTE_H
 #define DUO_ROUTE_H

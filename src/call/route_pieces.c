@@ -5,7 +5,7 @@
  * the documented order, at any memory cap.
  *
  * A piece is 2^p whole blocks, from a multiple of its length on, so its sum is a node of the
- * documented tree of blocks (docs/numerics.md). The GPU leaves the nodes unrounded in device
+ * documented tree of blocks (numerics.md). The GPU leaves the nodes unrounded in device
  * memory; the host adds them, and rounds once.
  *
  * One queue does all in order: the next piece overwrites the one that was summed. The host runs

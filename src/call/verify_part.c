@@ -35,7 +35,7 @@ duo_freivalds_product duo_verify_product_of(const duo_verify *v, const duo_call 
         .by_magnitude = by != NULL ? by + columns * count : NULL,
         .by_largest = by != NULL ? by + 2 * columns * count : NULL,
         .seed = v->seed,
-        /* Algorithms may lose what is below 2^-136 of elements below 2^-113 (docs/numerics.md). */
+        /* Algorithms may lose what is below 2^-136 of elements below 2^-113 (numerics.md). */
         .least = i == DUO_C ? 0.0 : 0x1p-112,
         .sum = sum,
         .magnitude = sum + rows * count,

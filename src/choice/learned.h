@@ -1,7 +1,7 @@
 /*
  * learned.h - learns from this process's calls how far the profile is off: for each device the
  * ratios of ratios.h, and a budget for trials of candidates that are not predicted to be the
- * cheapest (docs/dispatch.md#learning).
+ * cheapest (docs/inside/dispatch.md#learning).
  *
  * Any thread may call these at any time. Nothing is locked: if two threads learn at the same time,
  * the knowledge of one may be lost. A child process, and another profile, begin without knowledge.

@@ -91,7 +91,7 @@ static inline double duo_extra_traffic(const duo_call *call, const duo_condition
  * bytes each are written and read. */
 static inline double duo_split_bytes(double planes) { return 4.0 + 2.0 * 2.0 * planes; }
 
-/* The error bound of products on tensor cores holds from this k on (docs/numerics.md): do not lower
+/* The error bound of products on tensor cores holds from this k on (numerics.md): do not lower
  * it for speed. */
 enum { DUO_LEAST_TENSOR_K = 64 };
 

@@ -1,6 +1,6 @@
 /*
  * lanes.h - the clone of the reductions that this CPU runs, picked at run time. There is one for
- * each instruction set, two for AVX-512. All sum in the documented order (docs/numerics.md).
+ * each instruction set, two for AVX-512. All sum in the documented order (numerics.md).
  */
 #ifndef DUO_LANES_H
 #define DUO_LANES_H

@@ -23,7 +23,7 @@
  *                        nothing?
  *   flags_restore(mode)  restores the flags that the arithmetic above may have raised
  *
- * Order    The index in a block is 2048p + 256q + 128h + 16r + l (docs/numerics.md; T, G and V are
+ * Order    The index in a block is 2048p + 256q + 128h + 16r + l (numerics.md; T, G and V are
  *          its names). Lanes l meet only at a block's end: a vector has all of them, and rows r are
  *          16 floats apart.
  * Memory   One pass, in ascending addresses. Beyond the L2 cache the order of the loads is worth a

@@ -3,7 +3,7 @@
  *
  * Accepts   everything
  * Threads   the team's (ffma.c)
- * Order     ffma.h and docs/numerics.md
+ * Order     ffma.h and docs/reference/numerics.md
  * Error     (k + 3) u |alpha||A||B| + 2 u |beta C|, and in truth less: a chain has 256 steps
  * Memory    packed parts of A and B, and sums of segments, from host/scratch.h. Without it, slower.
  *           Under duo_prepare, all of A and of B packed (data/prepared.h)

@@ -3,7 +3,7 @@
  *
  * Accepts   everything
  * Threads   the team's (ffma.c); k is not shared out
- * Order     as in sgemm_cpu_ffma, in float64 (ffma.h and docs/numerics.md). Products of floats are
+ * Order     as in sgemm_cpu_ffma, in float64 (ffma.h and numerics.md). Products of floats are
  *           exact, so no processor needs a fused multiply-add for the same bits
  * Error     u |result| + (k+2) 2^-53 (|alpha||A||B| + |beta C|): beta C is exact, too; k - 1
  *           additions, alpha's product and the last addition round in float64

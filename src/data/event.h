@@ -2,7 +2,7 @@
  * event.h - events: places in the work of contexts.
  *
  * An event has a signal for each device that it was recorded on. Events are never freed: an ended
- * one waits in a pool (host/handle.h). docs/architecture.md tells who changes which field.
+ * one waits in a pool (host/handle.h). docs/inside/architecture.md tells who changes which field.
  */
 #ifndef DUO_EVENT_H
 #define DUO_EVENT_H

@@ -2,7 +2,7 @@
  * region.h - a registered range of addresses: its kind, and the place of its current bytes.
  *
  * Every field is read and written under the residency lock. `kind`, `low` and `high` never change,
- * and are also read without it. docs/architecture.md tells who changes which field, and when.
+ * and are also read without it. architecture.md tells who changes which field, and when.
  */
 #ifndef DUO_REGION_H
 #define DUO_REGION_H

@@ -15,7 +15,7 @@
  * lanes do the part. The team shares the thread's work.
  *
  * One thread at a time uses a graph. Graphs are never freed: an ended one waits in a pool
- * (host/handle.h). docs/architecture.md tells who changes which field, and when.
+ * (host/handle.h). docs/inside/architecture.md tells who changes which field, and when.
  */
 #ifndef DUO_GRAPH_H
 #define DUO_GRAPH_H

@@ -11,7 +11,7 @@
 /* Rows of C whose sums are made at once: one sum alone would wait for itself at each step. */
 enum { ROWS = 16 };
 
-/* The order of summation of a product in float32 (docs/numerics.md). */
+/* The order of summation of a product in float32 (docs/reference/numerics.md). */
 enum { SEGMENT = 256, CHAINS = 8 };
 
 /* Rows of op(A) and a column of op(B): the first elements, and the distances between rows and

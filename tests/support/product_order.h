@@ -1,5 +1,5 @@
 /*
- * product_order.h - the documented order of summation of a product (docs/numerics.md),
+ * product_order.h - the documented order of summation of a product (docs/reference/numerics.md),
  * one element after the other, in plain C.
  */
 #ifndef PRODUCT_ORDER_H

@@ -1,5 +1,5 @@
 /*
- * reference_order.h - the documented order of summation (docs/numerics.md), taken literally. One
+ * reference_order.h - the documented order of summation (numerics.md), taken literally. One
  * addition at a time, in scalar code that shares only the names of the operations with src/. Every
  * reduction of the library must give these bits, on every side.
  */

@@ -61,7 +61,7 @@ enum {
     DUO_BATCHED_STRIP = 8,              /* most m or n of strips */
     DUO_BATCHED_WARPS_8_BYTES = 144 << 10,
     DUO_BATCHED_STRIPS_8_BYTES = 144 << 10,
-    /* Where the error bounds begin to hold (docs/numerics.md). */
+    /* Where the error bounds begin to hold (docs/reference/numerics.md). */
     DUO_BATCHED_WARPS_LEAST_K = 20, /* from Hopper on */
     DUO_BATCHED_TENSOR_LEAST_K = 32,
     DUO_BATCHED_WARPS_CAPABILITY = 80,

@@ -3,7 +3,7 @@
  * the tensor cores: each operand is split on its way into two parts of TF32, and three products of
  * these are added.
  *
- * Accepts   compute capability 8.0 and higher; k >= 20 or 32 (docs/numerics.md); alpha other than
+ * Accepts   compute capability 8.0 and higher; k >= 20 or 32 (numerics.md); alpha other than
  *           0; any m, n, transposes, leading dimensions, strides and alignment
  * Kernels   tiles of 32, 64, 96 or 128 by 128 (batched/wgmma_tiles.cuh, on compute capability 9.0);
  *           of 32 x 32, or up to 8 rows or columns by 32, by 1 to 8 warps (batched/warp_tiles.cuh):

@@ -2,7 +2,7 @@
  * batched/warp_tiles.cuh - tiles of 32 x 32 of a batch, or of 8 x 32, by matrix products of single
  * warps; Warps warps share a tile's k.
  *
- * Accepts   k >= 20, before Hopper 32, where the error bound begins to hold (docs/numerics.md); any
+ * Accepts   k >= 20, before Hopper 32, where the error bound begins to hold (numerics.md); any
  *           m, n, transposes, leading dimensions and alignment
  * Threads   32 per warp; Tiles tiles per block
  * Copies    a warp copies and multiplies its own slabs of 32 k, one ahead: slabs number w, w +

@@ -2,7 +2,7 @@
  * batched/wgmma_tiles.cuh - tiles of Down x 128 of a batch by Hopper's warpgroup matrix products;
  * Down is 32, 64, 96 or 128.
  *
- * Accepts   k >= 32, where the error bound begins to hold (docs/numerics.md); any m, n, transposes,
+ * Accepts   k >= 32, where the error bound begins to hold (numerics.md); any m, n, transposes,
  *           leading dimensions and alignment
  * Threads   512 per block, which walks tiles: one warpgroup copies (one thread, if by tensor
  *           copies; batched/wgmma_slabs.cuh), one splits op(A) (batched/wgmma_split.cuh), two

@@ -2,7 +2,7 @@
  * reduce/block_sum.cuh - a thread block sums blocks of 8192 elements in the documented order, one
  * after the other.
  *
- * Order     docs/numerics.md. Element i = 8192 b + 2048 p + 256 q + 128 h + 16 r + l.
+ * Order     docs/reference/numerics.md. Element i = 8192 b + 2048 p + 256 q + 128 h + 16 r + l.
  *           float32, per lane l:  A(r) = a(r) + a(r+4),  T = (A(0) + A(2)) + (A(1) + A(3)),
  *                                 G(q) = T(h=0) + T(h=1),
  *                                 V(p) = the eight G in adjacent pairs

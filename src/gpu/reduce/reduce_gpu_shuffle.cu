@@ -5,7 +5,7 @@
  * Accepts   any n in [1, 2^36], any increment, any alignment
  * Threads   256 per thread block, which sums one piece: 2^p neighbouring blocks of 8192 elements
  *           (reduce/block_sum.cuh). A counter tells the last thread block; it adds the sums of all.
- * Order     docs/numerics.md: the blocks in adjacent pairs, as in a tree padded with zeros; an odd
+ * Order     numerics.md: the blocks in adjacent pairs, as in a tree padded with zeros; an odd
  *           one moves up. One rounding at the end. If a block's sum is not finite, it is summed
  *           once more, in float64 throughout. sdot rounds each product to float32 first.
  * Traffic   4 n bytes per vector, read once

@@ -3,7 +3,7 @@
  * tensor cores of any architecture.
  *
  * Accepts   compute capability 7.5 and higher; k >= 64, on Hopper 20, where the error bound begins
- *           to hold (docs/numerics.md): not to be lowered for speed
+ *           to hold (docs/reference/numerics.md): not to be lowered for speed
  * Hopper    the product is a batch of one (batched/sgemm_gpu_batched_mma.cu), from three products
  *           of TF32: one launch, which splits the operands on their way. If that code is missing,
  *           as elsewhere

@@ -3,7 +3,7 @@
  * (Hopper).
  *
  * Accepts   compute capability 9.0; k >= 64, where the error bound begins to hold
- *           (docs/numerics.md): not to be lowered for speed
+ *           (docs/reference/numerics.md): not to be lowered for speed
  * Order     split/wgmma/product.cuh. Blocks of C that the guard refuses to fp16x3: by bf16x6;
  *           blocks that it refuses to bf16x6, too: by fp32 FMA (split/wgmma/refused_blocks.cuh)
  */
