@@ -29,6 +29,7 @@ grep -rlE '^#!.*(bash|sh|python3?)$' scripts bench >"$work/scripts"
 
 # faults TABLE: the names that are missing in it, and ours that nothing reads.
 faults() {
+    # shellcheck disable=SC2016 # marks of Markdown
     sed -nE 's/^\| (`[A-Z_0-9]+`[^|]*) \|.*/\1/p' "$1" | grep -oE '[A-Z_0-9]+' | sort >"$work/told"
     uniq -d "$work/told" | sed 's/$/ is there twice/'
     sort -u "$work/told" | comm -23 "$work/read" - | sed 's/$/ is missing/'
