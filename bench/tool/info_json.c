@@ -1,4 +1,4 @@
-/* info_json.c - the facts of `duoblas info` for programs; docs/inside/dispatch.md has the keys. */
+/* info_json.c - the facts of `duoblas info` for programs; docs/reference/tool.md has the keys. */
 #include <cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,7 +27,8 @@ int duo_tool_run(int argc, char **argv);
 /* The environment variables that change the library's behaviour; NULL ends the list. */
 extern const char *const duo_info_variables[];
 
-/* Prints all as JSON; dispatch.md has the keys. False: no memory, which was said on stderr. */
+/* Prints all as JSON (docs/reference/tool.md has the keys). False: no memory, which was said on
+ * stderr. */
 bool duo_info_json(void);
 
 #endif
