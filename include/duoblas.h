@@ -11,33 +11,38 @@
  *               1.0f, a, m, b, k, 0.0f, c, m);
  *
  * Conventions
- *   Context    The first argument is a context: an in-order queue on one device with its policy and
- *              its workspace. NULL means the calling thread's own default context, made at first
- *              use. One thread at a time may use a context; different contexts may be used at once.
- *   Handles    A pointer to a context, an event or a graph is a handle, not an address. The handle
- *              of an ended one is refused, also in a child process, until at least a thousand
- *              others of its kind have been made, by the program or for its graphs.
+ *   Context    The first argument of most functions is a context: an in-order queue on one device
+ *              with its policy and its workspace. NULL means the calling thread's own default
+ *              context, made at first use. If there is no memory for it, operations return
+ *              DUO_ERR_MEMORY and other functions DUO_ERR_CONTEXT. One thread at a time may use a
+ *              context; different contexts may be used at once.
+ *   Handles    A pointer to a context, an event or a graph is a handle, not an address. After its
+ *              end every function refuses the handle, also in a child process. The same value may
+ *              come again when a thousand others of its kind have been made, by the program or for
+ *              its graphs.
  *   Counts     Sizes, leading dimensions and increments are int64_t and count elements, not bytes.
  *   Memory     An operand may be in plain host memory (pageable), in pinned host memory
  *              (duo_malloc_host), on the device (duo_malloc, duo_adopt), or a host array with a
  *              device copy (duo_keep), in any mix. Any other device pointer is refused with
- *              DUO_ERR_FOREIGN if the call is large enough to ask the driver.
+ *              DUO_ERR_FOREIGN if the call is large enough to ask the driver. A smaller call does
+ *              not notice it: the CPU then reads or writes there, and the program ends by a signal.
  *   Return     A call with outputs in host memory returns when they are there. A call with outputs
  *              on the device, or kept, returns when it is queued, and its host inputs are consumed
  *              by then; duo_synchronize() or duo_fetch() waits. In a context of duo_set_async()
  *              some results in host memory come later, too.
- *   Status     Every function returns DUO_OK (0) or a negative duo_status. On a bad argument
- *              nothing is touched. A GPU that is missing, full, broken or lost costs time, not the
- *              answer: other devices of the context or the CPU finish the job and the status is
- *              DUO_OK; duo_explain_last() tells.
- *              The status is DUO_ERR_LOST only if the sole current copy of some data was on a lost
- *              device. If that device works and only a transfer failed, twice, the status is
- *              DUO_ERR_DEVICE or DUO_ERR_MEMORY, and a later call may succeed.
- *   Silence    Nothing is printed unless DUOBLAS_VERBOSE asks for it. The library never exits.
- *   Fork       A child process computes on the CPU with one thread, also where other threads of the
- *              parent were in calls. Data that are current only on a device are lost to the child
- *              (DUO_ERR_LOST), not to the parent. There a context counts as one that has made no
- *              call yet (duo_explain_last).
+ *   Status     Functions return DUO_OK (0) or a negative duo_status, except four that return a text
+ *              or a number. On a bad argument nothing is touched. A GPU that is missing, full,
+ *              broken or lost costs time, not the answer: other devices of the context or the CPU
+ *              finish the job and the status is DUO_OK; duo_explain_last() tells. The status is
+ *              DUO_ERR_LOST only if the only current copy of some data was on a lost device. If the
+ *              device works but a transfer fails twice, the status is DUO_ERR_DEVICE or
+ *              DUO_ERR_MEMORY, and a later call may succeed.
+ *   Silence    Nothing is printed unless a variable of the environment asks for it:
+ *              DUOBLAS_VERBOSE, DUOBLAS_CHECK or DUOBLAS_SUMMARY. The library never exits.
+ *   Fork       A child process computes on the CPU with one thread, even if other threads of the
+ *              parent were inside calls at the fork. Data that are current only on a device are
+ *              lost to the child (DUO_ERR_LOST), not to the parent. In the child a context counts
+ *              as one that has made no call yet (duo_explain_last).
  *
  * Algorithms
  *   Each operation has a list of algorithms, some for the CPU, some for the GPU; the one with the
@@ -95,8 +100,8 @@
  *                                             device, and no thread may capture a stream of it
  *                                             meanwhile. What a process still has when it ends is
  *                                             not zeroed
- *   DUOBLAS_SUMMARY        stderr | FILE      only libduoblas-blas.so: write there, at exit, how
- *                                             the program's calls were served
+ *   DUOBLAS_SUMMARY        stderr | FILE      only libduoblas-blas.so: at exit it writes there how
+ *                                             the program's BLAS calls were served
  *   BYTES may end in K, M or G, for 2^10, 2^20 or 2^30. A value that is not understood is ignored;
  *   the duoblas tool and DUOBLAS_VERBOSE=2 say so. The tool also tells of other names that begin
  *   with DUOBLAS_, as after a typing error.
@@ -109,6 +114,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version of this header. duo_version() tells that of the library. */
 #define DUO_VERSION_MAJOR 1
 #define DUO_VERSION_MINOR 0
 #define DUO_VERSION_PATCH 0
@@ -137,7 +143,7 @@ extern "C" {
 
 /* ---- Status ---------------------------------------------------------------------------------- */
 
-/* name, value, text */
+/* X(name, value, text) for each status; the program defines X. */
 #define DUO_STATUS_LIST(X)                                                                         \
     X(DUO_OK, 0, "success")                                                                        \
     X(DUO_ERR_NULL, -1, "a pointer that is needed is NULL")                                        \
@@ -161,6 +167,8 @@ extern "C" {
     X(DUO_ERR_CAPTURE, -19, "not possible while a graph is captured, or only then")                \
     X(DUO_ERR_WRONG, -20, "a check has found a wrong result")
 
+/* What functions return. Later versions may add statuses: treat a negative one that you do not know
+ * as a failure. */
 typedef enum duo_status {
 #define DUO_STATUS_ENUM(name, value, text) name = value,
     DUO_STATUS_LIST(DUO_STATUS_ENUM)
@@ -179,12 +187,13 @@ typedef enum duo_transpose {
     DUO_CONJ_TRANS = 113
 } duo_transpose;
 
-/* Which side may serve. DUO_PATH_GPU without a GPU runs on the CPU; the decision says so. */
+/* Which side may serve. DUO_PATH_GPU without a usable GPU runs on the CPU; duo_explain_last() says
+ * so. */
 typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
 
 /*
- * DUO_MATH_ACCURATE  the default. Errors have the bound of a plain fp32 FMA chain. The algorithm
- *                    decides the bits of a product: see duo_sgemm
+ * DUO_MATH_ACCURATE  the default. Errors have the bound of a plain fp32 FMA chain. The bits of a
+ *                    product depend on the algorithm: see duo_sgemm
  * DUO_MATH_IEEE      fp32 fused multiply-add only, in one documented order of summation: the same
  *                    bits on CPU and GPU, on any number of threads and devices, on every machine
  *                    and in all of 1.x (docs/guide/reproducibility.md)
@@ -202,6 +211,7 @@ typedef enum duo_math {
     DUO_MATH_FLOAT64
 } duo_math;
 
+/* The two sides of a machine. */
 typedef enum duo_side { DUO_SIDE_CPU, DUO_SIDE_GPU } duo_side;
 
 /* Where an operand was when a call came. DUO_AT_UNUSED: the call does not read or write it. */
@@ -220,6 +230,7 @@ typedef enum duo_priority { DUO_PRIORITY_NORMAL, DUO_PRIORITY_HIGH } duo_priorit
 
 /* ---- Contexts -------------------------------------------------------------------------------- */
 
+/* A context, made by duo_create: see Conventions. */
 typedef struct duo_context duo_context;
 
 /**
@@ -239,23 +250,30 @@ DUO_API duo_status duo_create(duo_context **ctx);
  *         A context that takes part in a capture (duo_graph_begin) leaves it, and its nodes stay. A
  *         capture that began in this context ends without a graph.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT (not a live context), DUO_ERR_CAPTURE (the program captures
- *            the context's stream: it goes on), DUO_ERR_LOST (the device was lost with
- *            queued work on it), DUO_ERR_WRONG (a check has found a wrong result:
- *            duo_set_verify), DUO_ERR_DEVICE (its work could not be waited for; the context is
- *            ended all the same).
+ * Returns    DUO_OK, or with the context as it was DUO_ERR_CONTEXT (not a live one) or
+ *            DUO_ERR_CAPTURE (the program captures the context's stream: duo_set_stream). With any
+ *            other status the context is ended: DUO_ERR_LOST (the device was lost with queued work
+ *            on it), DUO_ERR_WRONG (a check has found a wrong result: duo_set_verify),
+ *            DUO_ERR_DEVICE (its work could not be waited for).
  * Since      1.0
  */
 DUO_API duo_status duo_destroy(duo_context *ctx);
 
 /**
  * duo_set_path - which side may serve the calls of this context.
+ *
+ *   path   DUO_PATH_AUTO: whichever is predicted to finish first. DUO_PATH_CPU, DUO_PATH_GPU: that
+ *          side. Default: DUOBLAS_PATH, else DUO_PATH_AUTO.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 1.0
  */
 DUO_API duo_status duo_set_path(duo_context *ctx, duo_path path);
 
 /**
  * duo_set_math - the arithmetic of this context's calls.
+ *
+ *   math   see duo_math. Default: DUOBLAS_MATH, else DUO_MATH_ACCURATE.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 1.0
  */
 DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
@@ -269,10 +287,10 @@ DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
  *             the CPU quota of the container allow. Inside an OpenMP parallel region a call uses
  *             one thread.
  *
- * All contexts share one team of threads, made when first needed. The calling thread works, too,
- * and never waits for a thread of the team that has not begun its part. Where a thread cannot be
- * made, calls take longer. If the first thread of the process calls while the OpenMP threads of
- * the program wait for their next loop, these do the work, in a parallel region. Under
+ * All contexts share one team of threads, made when first needed. The calling thread works, too. It
+ * does not wait for a thread of the team that has not begun its part. If a thread cannot be made,
+ * calls take longer. If the first thread of the process makes a call while the OpenMP threads of
+ * the program wait for their next loop, these threads do the work, in a parallel region. Under
  * OMP_WAIT_POLICY=passive the team's threads sleep between calls.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_SIZE (negative).
@@ -283,7 +301,9 @@ DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
 /**
  * duo_get_threads - most CPU threads a call of this context may use now: duo_set_threads' number or
  * its default, and not more than the program's BLAS may use (duo_set_cpu_sgemm).
+ *
  *   threads   [out] not NULL.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL.   Since 1.0
  */
 DUO_API duo_status duo_get_threads(duo_context *ctx, int *threads);
@@ -303,9 +323,9 @@ DUO_API duo_status duo_get_threads(duo_context *ctx, int *threads);
  * never call it. libduoblas-blas.so sets it to the function that the program would have called
  * without that library.
  *
- * Threads    Whether it is a candidate or not, calls of this context use no more CPU threads than
- *            that library tells (openblas_get_num_threads, MKL_Get_Max_Threads): a limit that the
- *            program sets there holds here.
+ * Threads    Calls of this context use no more CPU threads than that library reports
+ *            (openblas_get_num_threads, MKL_Get_Max_Threads), also where it is no candidate: a
+ *            limit that the program sets there holds here.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
  * Since      1.0
@@ -314,25 +334,26 @@ DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
 
 /**
  * duo_set_adapt - learn the errors of the profile from the calls of this context, and choose by
- * them. For machines that the profile does not fit: it was measured on another one, a neighbour is
- * busy, clocks are throttled.
+ * them. This is for machines that the profile does not fit: it was measured on another one, another
+ * program uses the machine, or clocks are throttled.
  *
  *   on   not 0: learn. 0, the default: every prediction is the profile's; no clock is read.
  *
- * Effect     For each device the ratio of real to predicted seconds is kept: for each algorithm by
- *            the length of its calls, and for each way over the link (from and to pageable and
- *            pinned memory). It is a slow mean between 1/16 and 16. One call moves it by at most a
- *            factor of 2.4, later of 1.11. All contexts that learn share it; a new process, or a
- *            child, begins anew. Predictions are multiplied by it; duo_explain_last tells both.
- * Trials     Now and then another candidate runs, to learn about it: one that serves the context's
- *            math and path and is predicted to take less than four times as long as the cheapest.
- *            Trials lose at most 1 % of the time that was learned from; only the last one may
- *            exceed that, if it takes longer than predicted. None moves a kept array or opens a
- *            device that no call has used (duo_warm_up does).
- * Timed      Calls of some 20 us or more, predicted or real, that have done all their work when
- *            they return: their output is in host memory, and no earlier output of the context is
- *            awaited on the device. No call waits longer to be timed. Tiny calls are neither timed
- *            nor predicted, with or without learning.
+ * Effect     For each device the library keeps ratios of real to predicted seconds: for each
+ *            algorithm by the length of its calls, and for each direction of transfer (from and to
+ *            pageable and pinned memory). A ratio is a slow mean between 1/16 and 16. One call
+ *            moves it by at most a factor of 2.4, later of 1.11. All contexts that learn share the
+ *            ratios; a new process and a child process begin without them. Predictions are
+ *            multiplied by them; duo_explain_last tells both.
+ * Trials     Now and then another candidate runs, to learn about it. It has to serve the context's
+ *            math and path, and to be predicted to take less than four times as long as the
+ *            cheapest. Trials lose at most 1 % of the time that was learned from; only the last one
+ *            may exceed that, if it takes longer than predicted. No trial moves a kept array, or
+ *            opens a device that no call has used (duo_warm_up opens it).
+ * Timed      A call is timed if it takes some 20 us or more, predicted or real, and has done all
+ *            its work when it returns: its output is in host memory, and no earlier output of the
+ *            context is awaited on the device. Timing makes no call wait longer. Tiny calls are
+ *            neither timed nor predicted, with or without learning.
  * Numerics   each result is right to the same bounds, and the reductions have the same bits. Which
  *            algorithm runs may change from call to call and from run to run, and with it the last
  *            bits of sgemm.
@@ -347,30 +368,30 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  * duo_set_verify - check results while the program runs, to find a GPU, memory or kernel that errs
  * silently.
  *
- *   rate   from 0 to 1. This part of the context's calls is checked: none at 0, all at 1.
- *          Default: DUOBLAS_VERIFY, else 0.
- *   seed   decides which calls, together with their order in the context: any number
+ *   rate   from 0 to 1: the part of the context's calls that is checked. 0: none, 1: all. Default:
+ *          DUOBLAS_VERIFY, else 0.
+ *   seed   any number. It decides, together with the order of calls in the context, which of them
+ *          are checked.
  *
- * Products   by Freivalds' check, in float64. Let r be a random vector of signs. C r is compared
- *            with alpha op(A) (op(B) r) + beta C r, of C as it was before the call. A row may be
- *            off by about sqrt(n) times 9 times the documented error of an element
- *            (docs/reference/numerics.md, "Checks"). A larger error is found. Two wrong elements in
- *            a row cancel for half of the r if they are off by the same. A row is not checked if
- *            an operand of it has an Inf or a NaN, or if it has overflowed.
+ * Products   The check is Freivalds', in float64. Let r be a random vector of signs. C r is
+ *            compared with alpha op(A) (op(B) r) + beta C r, where the last C is the one before the
+ *            call. A row may be off by about sqrt(n) times 9 times the documented error of an
+ *            element (docs/reference/numerics.md, "Checks"). A larger error is found, but two wrong
+ *            elements in a row cancel for half of the r if they are off by the same. A row is not
+ *            checked if an operand of it has an Inf or a NaN, or if it has overflowed.
  * Sums       they are computed again, on the other side if the GPU is open, and must have the same
  *            bits. In a context of duo_set_async() the call waits for a result that is checked.
- * Where      where the matrices are. If all are on the device, the check is queued there behind the
- *            product, and nobody waits. Else the CPU checks; matrices that are only on a device are
- *            fetched for that. Batches are checked, too: each of their products.
- * Wrong      A wrong result is counted (duo_get_verified), noted (duo_explain_last, log), and
- *            computed again by the CPU if A, B and what C was are still there: in host memory they
- *            are. The status is DUO_OK then. If C was on the device, duo_synchronize and
- *            duo_destroy return DUO_ERR_WRONG, once; else the call does. After a device's second
- *            wrong result it counts as lost.
- * Not        Nodes of graphs are not checked, and no calls in a captured stream. A batch is not
- *            checked if its lists are in device memory. A reduction is not if its result is an
- *            element of its vectors. No call is checked in another floating-point mode than the
- *            default, or if there is no memory for the check.
+ * Where      If all matrices are on the device, the check is queued there behind the product, and
+ *            nobody waits. Else the CPU checks; it fetches matrices that are only on a device. In a
+ *            batch each product is checked.
+ * Wrong      A wrong result is counted (duo_get_verified) and noted (duo_explain_last, log). If A,
+ *            B and the old C are still there, as they are in host memory, the CPU computes the
+ *            result again, and the status is DUO_OK. Else the call returns DUO_ERR_WRONG; if its
+ *            check was queued on the device, the next duo_synchronize or duo_destroy does, once.
+ *            After a device's second wrong result it counts as lost.
+ * Unchecked  Nodes of graphs, calls in a captured stream, batches whose lists are in device memory,
+ *            and reductions whose result is an element of their vectors. No call is checked in
+ *            another floating-point mode than the default, or if there is no memory for the check.
  * Cost       A check reads each matrix once. It takes 40 bytes for each row of C, 16 more if beta
  *            is not 0, and 24 for each column of op(A). On the CPU it copies C if beta is not 0.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_SIZE (rate is not from 0 to 1).
@@ -379,12 +400,12 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
 DUO_API duo_status duo_set_verify(duo_context *ctx, double rate, uint64_t seed);
 
 /**
- * duo_get_verified - how many results of this process were checked, and how many were wrong, in all
- * contexts.
+ * duo_get_verified - how many results of this process were checked, and how many of them were
+ * wrong: the sum over all contexts.
  *
  *   checked, wrong   [out] not NULL. A batch counts once for all products at equal distances. A
- *                    check that is queued on a device counts at once; what it finds counts when
- *                    somebody has waited for it.
+ *                    check that is queued on a device counts at once; its finding counts after the
+ *                    program has waited for it.
  *
  * Returns    DUO_OK, DUO_ERR_NULL.   Since 1.0
  */
@@ -403,9 +424,9 @@ typedef enum duo_open { DUO_OPEN_FIRST, DUO_OPEN_BACKGROUND } duo_open;
  *                                   a thread opens the GPU while calls continue on the CPU.
  *             Default: DUOBLAS_OPEN, else DUO_OPEN_FIRST; in the drop-in DUO_OPEN_BACKGROUND.
  *
- * On the path auto alone, and not for calls on device memory, captured calls, duo_warm_up and the
- * functions that give device memory: they wait. A process that ends by exit while the thread is
- * at work waits for it. Where no thread can be made, the call opens the GPU.
+ * This holds on the path auto only. Calls on device memory, captured calls, duo_warm_up and
+ * functions that give device memory wait in any case. If the process exits while the thread opens
+ * the GPU, it waits for the thread. If no thread can be made, the call opens the GPU.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 1.0
  */
@@ -433,28 +454,29 @@ typedef enum duo_remember {
  *              Default: DUOBLAS_REMEMBER, else DUO_REMEMBER_NONE; in the drop-in
  *              DUO_REMEMBER_BYTES.
  *
- * For programs that bring the same matrix again, as unmodified programs do, which cannot call
- * duo_keep: the weights of a network, a fixed operator. Comparing takes less time than
- * sending. The program promises nothing: between two calls it may write to the factor in any way. A
- * changed page is taken for unchanged with a probability of at most 2^-64. The hash has a random
- * key of the process.
+ * This is for programs that use the same matrix again but cannot call duo_keep, such as unmodified
+ * programs: the weights of a network, a fixed operator. Comparing takes less time than sending. The
+ * program promises nothing: between two calls it may write to the factor in any way. A changed page
+ * is taken for unchanged with a probability of at most 2^-64. The hash has a random key of the
+ * process.
  *
- * A factor stays when it is sent for the second time since a call of the library wrote to it. It
- * has to be one of duo_sgemm, of at least 1 MiB, without gaps between its columns (or rows), in
- * memory that is not pinned, kept or on the device; parts of it are found, too. The context has to
- * use one device (duo_set_devices). All such factors take at most half of the device's free memory,
- * and are the first to be evicted; duo_trim frees them, but for those in use. A factor that has
- * changed at large by the next call is sent without a copy by 4 calls, then 8, up to 256.
+ * A factor stays on the GPU when it is sent for the second time since a call of the library wrote
+ * to it. Only factors of duo_sgemm stay, of at least 1 MiB, without gaps between columns (or rows),
+ * in memory that is not pinned, kept or on the device. Later calls find parts of them, too. The
+ * context has to use one device (duo_set_devices). All such factors take at most half of the
+ * device's free memory, and are the first to be evicted; duo_trim frees them, but for those in use.
+ * If most of a factor has changed by the next call, the next 4 calls send it without a copy. After
+ * each further change of that kind it is twice as many, up to 256.
  *
  * DUO_REMEMBER_PAGES needs Linux 6.7 or later with userfaultfd (`duoblas info` says whether it is
  * there); else bytes are compared. It opens two descriptors. A thread's first write to a watched
- * page takes 1 us more. Only private anonymous memory is watched, as malloc gives it, and only if
- * the process has pinned no memory by the system (VmPin), and none of the factor for the GPU. A
- * device that writes to memory which the program has given it in another way is not seen: 1 of 64
- * pages is compared at each call, others at the next ones, and after one miss no pages are watched.
+ * page takes 1 us more. Only private anonymous memory is watched, such as malloc gives, and only if
+ * the process has pinned no memory by the system (VmPin), and none of the factor for the GPU. The
+ * watch misses a device that writes to memory which the program gave it in another way. So each
+ * call also compares 1 of 64 pages, the next call others; after one miss no pages are watched.
  *
- * Numerics   a product may be chosen to run by another algorithm than before, as with duo_keep;
- *            under DUO_MATH_IEEE the result is the same.
+ * Numerics   another algorithm may run than without it, as with duo_keep; under DUO_MATH_IEEE the
+ *            result is the same.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 1.0
  */
 DUO_API duo_status duo_set_remember(duo_context *ctx, duo_remember remember);
@@ -469,23 +491,23 @@ DUO_API duo_status duo_set_remember(duo_context *ctx, duo_remember remember);
  * Which      Results of duo_sasum, duo_ssum and duo_sdot on the GPU may come later if they go to
  *            plain or pinned host memory. Results in kept arrays, and in memory of duo_malloc
  *            wherever it lies, are in order with all other calls on that memory. Results of the CPU
- *            are there at return as ever, and so is C of duo_sgemm in host memory. The library may
- *            wait all the same: it does for vectors that it sends in pieces or straight from pinned
- *            memory, and in contexts that tell how long each call took (duo_set_log,
+ *            are there when the call returns, and so is C of duo_sgemm in host memory. The library
+ *            may wait all the same: it does for vectors that it sends in pieces or straight from
+ *            pinned memory, and in contexts that tell how long each call took (duo_set_log,
  *            DUOBLAS_VERBOSE). The choice of the side does not change.
  * There      A result is there after duo_synchronize; after duo_event_synchronize, or a
  *            duo_event_query that says so, for an event that the context recorded after the call;
  *            and after anything that waits for the context's work: duo_destroy, duo_set_device,
  *            duo_set_stream, duo_set_priority. The oldest may come earlier: when 64 are awaited, a
  *            call first waits for it.
- * Meanwhile  Until then the program keeps the float valid. It neither reads nor writes it, and
- *            passes it to no other call, such as duo_keep. Inputs in host memory are consumed when
- *            the call returns.
+ * Meanwhile  Until then the program keeps the float valid, neither reads nor writes it, and passes
+ *            it to no other call, such as duo_keep. Inputs in host memory are consumed when the
+ *            call returns.
  * Lost       If the device is lost, so are the awaited results: the floats keep their values, and
  *            duo_synchronize, duo_destroy and those events return DUO_ERR_LOST. A child process
  *            gets none of its parent's results.
- * Default    A thread's default context (NULL) waits for every result, as BLAS does, even if this
- *            is set.
+ * Default    A thread's default context (NULL) waits for every result, as BLAS does: there the call
+ *            changes nothing and returns DUO_OK.
  * Numerics   the same bits.
  * Learning   duo_set_adapt leaves out this context's reductions on the GPU.
  * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT, DUO_ERR_MEMORY (not switched on), or of
@@ -499,7 +521,7 @@ DUO_API duo_status duo_set_async(duo_context *ctx, int on);
  * duo_set_device - the GPU that later calls of this context use, and no other beside it
  * (duo_set_devices). Waits for the work on the old one.
  *
- *   device   0 <= device < duo_device_count().
+ *   device   0 <= device < duo_device_count(). Default: DUOBLAS_DEVICE.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_DEVICE
  *            (no such device).
@@ -540,8 +562,8 @@ DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int cou
  * duo_set_stream - run in the caller's CUDA stream instead of the context's own.
  *
  *   cuda_stream   a cudaStream_t of the context's device, which must stay alive while it is set;
- *                 NULL goes back to the context's own stream (the legacy default stream is
- *                 cudaStreamLegacy).
+ *                 NULL goes back to the context's own stream. (The legacy default stream is
+ *                 cudaStreamLegacy.)
  *
  * Kernels run in it. Operands that an sgemm sends from host memory, and C on its way there, are
  * copied in the library's own streams. Those wait for this stream, and it waits for them. If C is
@@ -550,16 +572,22 @@ DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int cou
  * While the program captures the stream (cudaStreamBeginCapture, in any mode), two kinds of calls
  * become nodes of the program's graph: duo_sgemm and the reductions if all operands and results are
  * in device memory, and duo_copy between device and pinned memory (duo_malloc, duo_malloc_host).
- * Nothing is allocated, awaited or moved. All other calls of the context, duo_destroy too, return
- * DUO_ERR_CAPTURE and leave the capture as it was; allocate and free memory before or after it.
+ * Nothing is allocated, awaited or moved. Other operations and copies return DUO_ERR_CAPTURE if
+ * they would touch anything. So do duo_destroy, duo_set_device, duo_set_devices, duo_set_stream, a
+ * duo_set_priority that changes something, duo_set_async when it switches off, duo_warm_up,
+ * duo_synchronize, duo_trim, duo_changed, duo_fetch, duo_release, duo_event_record, duo_event_wait
+ * and duo_graph_begin, _build and _launch. They leave the capture as it was. All other setters,
+ * duo_keep and duo_prepare act at once. Do not allocate, free, adopt or disown memory during the
+ * capture: this is not checked, and CUDA may end the capture.
+ *
  * Before the capture call duo_warm_up, and each shape once: a captured call uses the workspace that
  * its context has by then. Then call duo_synchronize: during a capture no other context can follow
  * this one's earlier work, so without it other contexts' calls on the same memory may return
  * DUO_ERR_DEVICE. The graph may be launched until the context is trimmed, given another stream or
- * destroyed. The context's other calls must not be under way meanwhile: launch it in the same
- * stream, or wait before. The library does not order the graph with other contexts either. Operands
- * under duo_prepare are not packed ahead in the graph, and those that it writes are no longer under
- * duo_prepare.
+ * destroyed. While the graph runs, no other call of the context may be under way: launch it in the
+ * same stream, or wait before. The library does not order the graph with other contexts either. In
+ * the graph, factors under duo_prepare are not packed ahead, and memory that the graph writes is no
+ * longer under duo_prepare.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_DEVICE
  *            (no usable GPU).
@@ -570,7 +598,7 @@ DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
 /**
  * duo_set_priority - which context's work a device begins first, if several have work waiting.
  *
- *   priority   DUO_PRIORITY_NORMAL, the default, as CUDA's streams have it, or DUO_PRIORITY_HIGH.
+ *   priority   DUO_PRIORITY_NORMAL, the default, which CUDA's streams have; or DUO_PRIORITY_HIGH.
  *
  * The device begins waiting work of high priority next. Running work goes on, so a long kernel of
  * another context may still be waited for. A context keeps its own order. Results are the same.
@@ -593,6 +621,7 @@ DUO_API duo_status duo_set_priority(duo_context *ctx, duo_priority priority);
  *          is no GPU, something failed on it, or a long product tells how far it is), even if
  *          DUOBLAS_VERBOSE is 0. It must not call the library, which may hold locks. NULL: back to
  *          stderr if DUOBLAS_VERBOSE asks for it.
+ *   user   any pointer; it is only passed on.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
  * Since      1.0
@@ -601,11 +630,15 @@ DUO_API duo_status duo_set_log(duo_context *ctx, void (*log)(void *user, const c
                                void *user);
 
 /**
- * duo_warm_up - pay first-call costs now: open the GPU, load its kernels, make workspace, start
- * threads, open the CPU BLAS. After it, a call of a size seen before allocates, pins and loads
- * nothing. Without it the first kernel that the process runs on a device loads all others as well:
- * to load one later would mean waiting until every queue of the device is empty. This is no
- * call of the program: it asks nobody (duo_set_decide), and is not explained or logged.
+ * duo_warm_up - pay the costs of first calls now: open the GPU, load its kernels, make workspace,
+ * start threads, open the CPU's BLAS if DUOBLAS_CPU_BLAS names it. After it, a call of a size that
+ * was seen before allocates, pins and loads nothing.
+ *
+ * Without it the first kernel that the process runs on a device loads all others as well: to load
+ * one later would mean waiting until every queue of the device is empty. duo_warm_up does not count
+ * as a call of an operation: duo_set_decide's function is not asked, and nothing is explained or
+ * logged.
+ *
  * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (the program captures
  *            the context's stream).
  * Since      1.0
@@ -629,12 +662,12 @@ DUO_API duo_status duo_synchronize(duo_context *ctx);
  * and the host can wait for it, or ask whether it has been reached, while the context is given more
  * work.
  *
- * Calls on the same memory need no events: kept arrays, memory of duo_malloc and duo_adopt are in
- * order in all contexts. A context that reads what another one has written follows all work that
- * the other was given until then. A context that writes also follows all readers. Contexts that
- * read the same memory run side by side. An event orders work that the library does not know of: a
- * program's own kernels in its streams (duo_set_stream). It also stands for a part of a context's
- * work, while duo_synchronize waits for all.
+ * Calls on the same memory need no events: kept arrays, memory of duo_malloc and memory of
+ * duo_adopt are in order in all contexts. A context that reads what another one has written follows
+ * all work that the other was given until then. A context that writes also follows all readers.
+ * Contexts that read the same memory run side by side. Events are for work that the library does
+ * not know of: a program's own kernels in its streams (duo_set_stream). They also let the host wait
+ * for a part of a context's work, while duo_synchronize waits for all.
  *
  *     duo_sgemm(a, ...);  duo_event_record(a, e);  duo_sgemm(a, ...);   // C on the device
  *     duo_event_wait(b, e);           // b goes on when the first product is there
@@ -673,7 +706,8 @@ DUO_API duo_status duo_event_destroy(duo_event *event);
  * reached. Does not wait, unless the device cannot mark the place.
  *
  * Returns    DUO_OK, or with the event as it was: DUO_ERR_CONTEXT, DUO_ERR_EVENT, DUO_ERR_MEMORY
- *            (in a capture), DUO_ERR_CAPTURE (the program captures the context's stream).
+ *            (only while a graph is captured), DUO_ERR_CAPTURE (the program captures the context's
+ *            stream).
  * Since      1.0
  */
 DUO_API duo_status duo_event_record(duo_context *ctx, duo_event *event);
@@ -681,12 +715,16 @@ DUO_API duo_status duo_event_record(duo_context *ctx, duo_event *event);
 /**
  * duo_event_wait - work given to this context from now on begins when the event is reached.
  *
+ *   event   recorded in any context. One that was never recorded counts as reached.
+ *
  * The host waits only if the context has no usable GPU, or its GPU cannot follow the event. Work
- * that was lost with a device is not waited for: calls that use its results tell of the loss.
+ * that was lost with a device is not waited for: later calls that use its results return
+ * DUO_ERR_LOST.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_EVENT, DUO_ERR_DEVICE (the device works, but could
- *            not be waited for now: call again); of captures DUO_ERR_CAPTURE (see duo_graph_begin),
- *            DUO_ERR_MEMORY.
+ *            not be waited for now: call again), DUO_ERR_CAPTURE (the program captures the
+ *            context's stream, or as in duo_graph_begin), DUO_ERR_MEMORY (only while a graph is
+ *            captured).
  * Since      1.0
  */
 DUO_API duo_status duo_event_wait(duo_context *ctx, duo_event *event);
@@ -733,9 +771,13 @@ DUO_API duo_status duo_device_count(int *count);
 
 /**
  * duo_device_describe - facts of one GPU, so that a user can list them and pick one.
+ *
  *   device  0 <= device < duo_device_count().
  *   info    [in,out] not NULL; info->size set by the caller.
- * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_SIZE (info->size too small), DUO_ERR_DEVICE.   Since 1.0
+ *
+ * Returns    DUO_OK, or with info untouched: DUO_ERR_NULL, DUO_ERR_SIZE (info->size too small),
+ *            DUO_ERR_DEVICE (no such device, or it does not answer).
+ * Since      1.0
  */
 DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
 
@@ -752,6 +794,7 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *   transa   op(A): A as it is stored, or its transpose.
  *   transb   op(B), in the same way.
  *   m, n, k  >= 0. With m == 0 or n == 0 nothing is read or written. With k == 0 C is only scaled.
+ *            All other arguments are checked even then.
  *   alpha    with alpha == 0 (or k == 0) A and B are not read, so a NaN in them does not reach C.
  *   a        [in] the stored matrix: m x k, or k x m if transposed. May be NULL where not read.
  *   lda      distance between columns (rows if row-major) of the stored A; at least its rows
@@ -775,21 +818,22 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            same bound holds (docs/reference/numerics.md; not under DUO_MATH_IEEE). Barring
  *            overflow and underflow, with u = 2^-24, for each element of C
  *            |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|
- *            but where a BLAS on the CPU adds to C once for each block of k, the second term is
- *            u |beta C| for each block. Where A, B and C in host memory do not fit on the device
- *            together, k may be cut into slabs, but not under DUO_MATH_IEEE and DUO_MATH_FLOAT64:
- *            then there is u |beta C| more for each slab but the first. NaN and Inf propagate as in
- *            reference BLAS: zeros in A or B are not skipped.
- *            DUO_MATH_IEEE: one order of summation; the same bits whatever the library decides, but
- *            for the caller's floating-point mode, in which the CPU computes products. In the other
- *            maths the same algorithm (duo_explain_last names it) gives the same bits on every run
- *            of the same shape on one machine: on the CPU for any number of threads (but
- *            sgemm_cpu_openblas: as the other library has it); on the GPU as long as it has the
- *            same workspace (DUOBLAS_WORKSPACE, or the rest of the device's memory: a small
- *            workspace cuts products) and, with operands in host memory, the number of devices and
- *            their free memory stay the same; sgemm_gpu_mma for the same leading dimensions and
- *            alignment. Which algorithm runs depends on sizes, residence, duo_prepare, threads, the
- *            profile, and what was learned (duo_set_adapt).
+ *            There are two exceptions. If a BLAS on the CPU adds to C once for each block of k, the
+ *            second term is u |beta C| for each block. If A, B and C in host memory do not fit on
+ *            the device together, k may be cut into slabs, but not under DUO_MATH_IEEE and
+ *            DUO_MATH_FLOAT64; then there is u |beta C| more for each slab but the first. NaN and
+ *            Inf propagate as in reference BLAS: zeros in A or B are not skipped.
+ *            DUO_MATH_IEEE: one order of summation. The bits are the same whatever the library
+ *            decides. The CPU computes products in the caller's floating-point mode, which may
+ *            change them. In the other maths the same algorithm (duo_explain_last names it) gives
+ *            the same bits on every run of the same shape on one machine. On the CPU that holds for
+ *            any number of threads, except for sgemm_cpu_openblas, where it is up to that library.
+ *            On the GPU it holds as long as the algorithm has the same workspace
+ *            (DUOBLAS_WORKSPACE, or the rest of the device's memory: a small workspace cuts
+ *            products) and, with operands in host memory, the number of devices and their free
+ *            memory stay the same; for sgemm_gpu_mma also leading dimensions and alignment have to
+ *            be the same. Which algorithm runs depends on sizes, residence, duo_prepare, threads,
+ *            the profile, and what was learned (duo_set_adapt).
  *            A NaN that is written is 0x7FC00000 in DUO_MATH_IEEE and DUO_MATH_FLOAT64, any NaN
  *            elsewhere. With beta == 1 and no product C is not written.
  *            DUO_MATH_TF32: op(A) and op(B) may be rounded to 11 significant bits, to nearest; then
@@ -798,11 +842,12 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            the way. |error| <= u |result| + (k+2) 2^-53 M + 2^-150, M = |alpha||A||B| + |beta C|.
  *            Where (k+2) M / |result| <= 5*10^6 that is within 0.51 units in the last place.
  * Returns    DUO_OK, or with C untouched the first that applies of: DUO_ERR_CONTEXT, DUO_ERR_ENUM,
- *            DUO_ERR_SIZE (negative size, or a matrix beyond the address space), DUO_ERR_LD,
- *            DUO_ERR_NULL, DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN,
- *            DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE (an operand is on a device that refuses
- *            transfers), DUO_ERR_CAPTURE (duo_set_stream). But C is unspecified if a device is lost
- *            or refuses transfers while the call runs, after a part of C was transferred.
+ *            DUO_ERR_SIZE (a negative size), DUO_ERR_LD, DUO_ERR_SIZE (a matrix beyond the address
+ *            space, even if it is not read), DUO_ERR_NULL, DUO_ERR_RANGE (an operand runs over the
+ *            end of device memory), DUO_ERR_FOREIGN, DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE
+ *            (an operand is on a device that refuses transfers), DUO_ERR_CAPTURE (duo_set_stream).
+ *            But C is unspecified if a device is lost or refuses transfers while the call runs,
+ *            after a part of C was transferred.
  * Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound: Higham, Accuracy
  *            and Stability of Numerical Algorithms, 2nd ed., 3.5.
  * Since      1.0
@@ -822,26 +867,28 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *            list often. A list may be NULL where duo_sgemm's operand may, and if count is 0.
  *            Lists in host memory may change when the call returns.
  *            A list may also lie in device memory (duo_malloc, duo_adopt). Then the call does not
- *            read it, and does not wait: the device reads it when it gets there, so it stays as it
- *            is until the work is done (duo_synchronize, an event). By the caller's word all its
- *            addresses are of floats in memory of the context's device, none is NULL, and no other
- *            context works on the matrices; where a written one was prepared (duo_prepare),
- *            duo_changed follows. If a list is on the device, and the batch does not go in one
- *            launch (an operand, or any memory of duo_malloc, is in host memory, or the GPU cannot
- *            be used), the lists are fetched, and the call goes on as with lists in host memory.
+ *            read it, and does not wait: the device reads it when it gets there. So the list stays
+ *            as it is until the work is done (duo_synchronize, an event). The caller guarantees
+ *            that all its addresses are of floats in memory of the context's device, that none is
+ *            NULL, and that no other context works on the matrices. If a matrix that is written was
+ *            prepared (duo_prepare), the caller calls duo_changed afterwards. If a list is on the
+ *            device but the batch does not go in one launch (an operand, or any memory of
+ *            duo_malloc, is in host memory, or the GPU cannot be used), the lists are fetched, and
+ *            the call goes on as with lists in host memory.
  *   count    >= 0 products; with 0 nothing is read or written.
  *   others   as in duo_sgemm, for every product.
  *
  * Overlap    no C may overlap another C, or any A or B; this is not checked.
  * Residence  any mix; see Conventions. The batch is decided once. On the device it is one launch.
- *            But if an operand is in host memory and not kept, it is one launch for each of several
- *            pieces: their products are sent, without the gaps between them, while others are
- *            multiplied and others come home. The context keeps the pieces' device memory for later
- *            calls until duo_trim. On the CPU the team's threads share the products. In five cases
- *            the products are calls of duo_sgemm, one after the other: if the list of one operand
- *            leads both to host memory and to the device, or to several kept arrays; if the
- *            products are large enough to fill the machine; if the device has no room for two of
- *            them; while a graph is captured; and on the device under DUO_MATH_FLOAT64.
+ *            But if an operand is in host memory and not kept, the batch is cut into pieces, with
+ *            one launch for each: the products of a piece are sent, without the gaps between them,
+ *            while other pieces are multiplied and fetched. The context keeps the pieces' device
+ *            memory for later calls until duo_trim. On the CPU the team's threads share the
+ *            products. In five cases the products are calls of duo_sgemm, one after the other: if
+ *            the list of one operand leads both to host memory and to the device, or to several
+ *            kept arrays; if the products are large enough to fill the machine; if the device has
+ *            no room for two of them; while a graph is captured; and on the device under
+ *            DUO_MATH_FLOAT64.
  * Numerics   each product, in every math, is as in duo_sgemm. In DUO_MATH_IEEE it has the same bits
  *            in every batch, and alone, on every device. In other maths a launch may use tensor
  *            cores (sgemm_gpu_mma): then the bits depend on sizes, alignment, and the count of
@@ -868,13 +915,14 @@ DUO_API duo_status duo_sgemm_batched(duo_context *ctx, duo_layout layout, duo_tr
  *     A[i] = a + i*stride_a,  B[i] = b + i*stride_b,  C[i] = c + i*stride_c
  *
  *   a, b, c   the first product's.
- *   stride_a  floats from one A to the next; stride_b: B. 0: all products use the same one. It may
- *             be negative, and shorter than the matrix.
+ *   stride_a  floats from one A to the next; may be negative, and shorter than the matrix. 0: all
+ *             products use the same A.
+ *   stride_b  the same for B.
  *   stride_c  the same for C. The C must not overlap: they lie one behind the other, or the columns
- *             of each lie between the others' columns. But 0: all products are added up in one C,
- *             C := beta * C + alpha * (sum over i of op(A[i]) * op(B[i])). They are added in order,
- *             as by `count` calls of duo_sgemm, the first with beta and the others with 1. So bits
- *             and bound are of these calls, and an error leaves the sum of those before it.
+ *             of each lie between the others' columns. But 0: all products are added up in one C, C
+ *             := beta * C + alpha * (sum over i of op(A[i]) * op(B[i])). They are added in order,
+ *             as by `count` calls of duo_sgemm, the first with beta and the others with 1. Bits and
+ *             bound are those of these calls, and an error leaves the sum of the calls before it.
  *             duo_explain_last tells of the last one.
  *   others    as in duo_sgemm_batched.
  *
@@ -906,22 +954,24 @@ DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout
  *                and group_size, have group_count values, in host memory, and are not NULL.
  *
  * Overlap    no C may overlap another C, or any A or B, of any group; this is not checked.
- * Residence  any mix; see Conventions. Groups that lie in memory of the context's device
- *            (duo_malloc, duo_adopt) go in one launch. A short k beside groups for tensor cores
- *            takes one launch more. So does each group of vector products
- *            (docs/reference/numerics.md) that tensor cores do not take. The team's threads share
- *            the groups of small products in plain host memory. A tiny group's products are calls
- *            of duo_sgemm. Each other group is a call of duo_sgemm_batched: its products fill the
- *            device, or it is in kept arrays, or it is sent from host memory.
+ * Residence  any mix; see Conventions. Groups in memory of the context's device (duo_malloc,
+ *            duo_adopt) go in one launch. There is one launch more for groups of a short k beside
+ *            groups for tensor cores, and one for each group of vector products
+ *            (docs/reference/numerics.md) that tensor cores do not take. On the CPU the team's
+ *            threads share the groups of small products in plain host memory. The products of a
+ *            tiny group are calls of duo_sgemm. Each other group is a call of duo_sgemm_batched:
+ *            its products fill the device, or it is in kept arrays, or it is sent from host memory.
  * Numerics   as in duo_sgemm_batched: in DUO_MATH_IEEE each product has the same bits alone, and in
  *            every group. In other maths the bits depend on all groups.
  * Explain    groups that go together are one call. duo_explain_last tells sizes and residences of
  *            the first product of one group; the rest is of all products of that call.
  * Returns    DUO_OK, or with no C written the first that applies of: DUO_ERR_CONTEXT, DUO_ERR_ENUM
- *            (layout), DUO_ERR_SIZE (group_count or a group_size is negative), DUO_ERR_NULL (an
- *            array is NULL), and what duo_sgemm_batched returns for the first group that has an
- *            error in its arguments. An error that comes later leaves some C written.
- * Source     cblas_sgemm_batch of Intel's oneMKL has these arguments, with lengths of its own.
+ *            (layout), DUO_ERR_SIZE (group_count is negative), DUO_ERR_NULL (an array is NULL),
+ *            DUO_ERR_SIZE (a group_size is negative), and what duo_sgemm_batched returns for the
+ *            first group that has an error in its arguments. An error that comes later leaves some
+ *            C written.
+ * Source     The arguments are those of cblas_sgemm_batch in Intel's oneMKL, with lengths of the
+ *            library's own.
  * Everything else as in duo_sgemm_batched.   Since 1.0
  */
 DUO_API duo_status duo_sgemm_grouped(duo_context *ctx, duo_layout layout, int64_t group_count,
@@ -958,8 +1008,8 @@ DUO_API duo_status duo_sgemm_grouped(duo_context *ctx, duo_layout layout, int64_
  *            sum|x(i)|, L = ceil(log2 ceil(n/1024)). Up to a condition sum|x(i)| / |sum| of 10^6
  *            the result is faithful: the sum itself where that is a float, else one of the two
  *            floats around it.
- * Returns    DUO_OK, or with result untouched: DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (n*incx
- *            beyond the address space), DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_LOST,
+ * Returns    DUO_OK, or with result untouched: DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (n or
+ *            n*incx beyond the address space), DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_LOST,
  *            DUO_ERR_MEMORY, DUO_ERR_DEVICE, DUO_ERR_CAPTURE (duo_set_stream).
  * Source     Lawson, Hanson, Kincaid, Krogh, ACM TOMS 5 (1979) 308-323.
  * Since      1.0
@@ -1008,13 +1058,13 @@ DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t
  *   bytes   0 is allowed and gives a pointer to free.
  *   ptr     [out] not NULL; 256-byte aligned.
  *
- * Instead    it lies in host memory if there is no usable GPU, if the context's GPU is lost or
- *            full, or if the context's path is DUO_PATH_CPU. It counts as device memory all the
- *            same, so that a program needs only one code path (it is filled and read by duo_copy):
- *            all calls on it are in order, with duo_set_async and from other contexts, too; graphs
- *            take it; and the same arguments are refused wherever it lies. Results in it are there
- *            when the call returns, and no loss of a device touches it. A program's own kernels
- *            cannot use it, and in a stream that the program captures it is DUO_ERR_CAPTURE
+ * Instead    The memory lies in host memory if there is no usable GPU, if the context's GPU is lost
+ *            or full, or if the context's path is DUO_PATH_CPU. It counts as device memory all the
+ *            same, so that a program needs only one code path: duo_copy fills and reads it; all
+ *            calls on it are in order, with duo_set_async and from other contexts, too; graphs take
+ *            it; and the same arguments are refused wherever it lies. Results in it are there when
+ *            the call returns, and no loss of a device touches it. A program's own kernels cannot
+ *            use it, and a call on it in a stream that the program captures returns DUO_ERR_CAPTURE
  *            (duo_set_stream). duo_explain_last says DUO_AT_PAGEABLE.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_MEMORY (*ptr = NULL).
  * Since      1.0
@@ -1022,7 +1072,9 @@ DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t
 DUO_API duo_status duo_malloc(duo_context *ctx, size_t bytes, void **ptr);
 
 /**
- * duo_free - give memory of duo_malloc back, after the work that uses it. NULL does nothing.
+ * duo_free - give memory of duo_malloc back, after the work that uses it.
+ *
+ *   ptr   exactly as duo_malloc gave it. NULL does nothing.
  *
  * Waits for queued work of any context, and for calls of other threads that have begun to use the
  * memory. The program cannot know whether a call has begun: free only memory that no call is still
@@ -1033,8 +1085,11 @@ DUO_API duo_status duo_malloc(duo_context *ctx, size_t bytes, void **ptr);
 DUO_API duo_status duo_free(duo_context *ctx, void *ptr);
 
 /**
- * duo_malloc_host - pinned host memory: transfers from it are faster. Plain host memory without a
- * GPU. Arguments and alignment as of duo_malloc.
+ * duo_malloc_host - pinned host memory: transfers from it and to it are faster. Without a GPU, and
+ * on the path DUO_PATH_CPU, it is plain host memory. The program may read and write it.
+ *
+ *   bytes, ptr   as in duo_malloc, the alignment too.
+ *
  * Returns    as duo_malloc.   Since 1.0
  */
 DUO_API duo_status duo_malloc_host(duo_context *ctx, size_t bytes, void **ptr);
@@ -1042,21 +1097,26 @@ DUO_API duo_status duo_malloc_host(duo_context *ctx, size_t bytes, void **ptr);
 /**
  * duo_free_host - give memory of duo_malloc_host back, as duo_free does. But calls of other threads
  * that use the memory must have returned.
- * Returns    as duo_free.   Since 1.0
+ *
+ *   ptr   exactly as duo_malloc_host gave it. NULL does nothing.
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_RANGE (not from duo_malloc_host).   Since 1.0
  */
 DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
 
 /**
  * duo_copy - copy between any two places: host, pinned, device, kept.
  *
- *   dst, src   may be NULL if bytes is 0; must not overlap. The newest copy of a kept array counts,
- *              and writing to it from the host side counts as duo_changed.
+ *   dst, src   may be NULL if bytes is 0; must not overlap. Of a kept array the newer copy is read,
+ *              and writing to it counts as duo_changed.
  *   bytes      any number; 0 does nothing.
  *
- * Residence  returns when a host dst is written; a device dst returns when queued, src consumed.
+ * Residence  If dst is in host memory, the call returns when it is written. If dst is on the
+ *            device, it returns when the copy is queued and src is consumed.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (beyond the address space),
- *            DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_DEVICE, DUO_ERR_LOST, DUO_ERR_CAPTURE
- *            (duo_set_stream), DUO_ERR_MEMORY (while a graph is captured).
+ *            DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN, DUO_ERR_DEVICE,
+ *            DUO_ERR_LOST, DUO_ERR_CAPTURE (duo_set_stream), DUO_ERR_MEMORY (only while a graph is
+ *            captured).
  * Since      1.0
  */
 DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t bytes);
@@ -1078,14 +1138,20 @@ DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t
 DUO_API duo_status duo_adopt(duo_context *ctx, const void *device_ptr, size_t bytes);
 
 /**
- * duo_disown - forget adopted memory, after the work that uses it: as duo_free. A later call on it
- * gets DUO_ERR_FOREIGN, if it is large enough to ask the driver.
+ * duo_disown - forget adopted memory, after the work that uses it, as duo_free does. A later call
+ * on it gets DUO_ERR_FOREIGN, if it is large enough to ask the driver.
+ *
+ *   device_ptr   exactly as it was given to duo_adopt; not NULL.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not adopted).   Since 1.0
  */
 DUO_API duo_status duo_disown(duo_context *ctx, const void *device_ptr);
 
 /**
- * duo_trim - give the context's idle workspace and staging, on all its devices, back to the system.
+ * duo_trim - wait for the context's work, and give its idle workspace and staging, on all its
+ * devices, back to the system. Factors that any context remembers (duo_set_remember) are forgotten,
+ * but for those in use.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (the program captures the context's stream).
  * Since      1.0
  */
@@ -1100,13 +1166,14 @@ DUO_API duo_status duo_trim(duo_context *ctx);
  * and one that forgets duo_fetch reads old data; a program that uses none of these verbs never
  * does.
  *
- * Where device memory is short, device copies make room for others. Copies that need not be fetched
- * go first, and among them those not used for longest; then copies with newer data, which are
- * fetched. A copy that a call is about to use stays. An array evicts only copies that no call has
- * used since that array's own last use (or duo_keep). So if arrays in steady use do not all fit,
- * some stay on the device, the others are used where they are, and none is sent to and fro. An
- * evicted array is sent again once calls have lost as much time without it as sending takes.
- * DUOBLAS_VERBOSE=2 tells of each. An array larger than the device is used as if it were not kept.
+ * If device memory is short, device copies make room for others. Copies that need not be fetched go
+ * first, and among them those not used for longest; then copies with newer data, which are fetched.
+ * A copy that a call is about to use stays. To make room for an array, a copy is evicted only if no
+ * call has used it since that array was last used (or kept). So if arrays in steady use do not all
+ * fit, some stay on the device and the others are used from host memory; none is sent back and
+ * forth. An evicted array is sent again once calls have lost as much time without it as sending
+ * takes. DUOBLAS_VERBOSE=2 tells of each. An array larger than the device is used as if it were not
+ * kept.
  *
  * DUOBLAS_CHECK=1 finds a forgotten duo_changed. Whenever a transfer makes the two copies equal,
  * checksums are noted: of 512 lines of 64 bytes of the host copy, the first and the last among
@@ -1121,13 +1188,15 @@ DUO_API duo_status duo_trim(duo_context *ctx);
 /**
  * duo_keep - from now on this host array stays on the device as well, as long as there is room.
  *
- *   host    not NULL. The array may be read-only: only outputs that calls wrote to it are ever
- *           copied back, by duo_fetch, duo_release or the library itself.
+ *   host    plain host memory, not NULL; other device memory is not noticed. The array may be
+ *           read-only: only outputs that calls wrote to it are ever copied back, by duo_fetch,
+ *           duo_release or the library itself.
  *   bytes   > 0. A range inside a kept range is kept already: nothing happens.
  *
  * Threads    no call of another thread may be writing to the array.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
- *            registered range, or is device memory), DUO_ERR_MEMORY (host).
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (bytes is 0, or beyond the address
+ *            space), DUO_ERR_RANGE (cuts across a kept range, or touches memory of duo_malloc,
+ *            duo_malloc_host or duo_adopt), DUO_ERR_MEMORY (host).
  * Since      1.0
  */
 DUO_API duo_status duo_keep(duo_context *ctx, const void *host, size_t bytes);
@@ -1145,10 +1214,10 @@ DUO_API duo_status duo_keep(duo_context *ctx, const void *host, size_t bytes);
  *           it only where it was given to duo_prepare.
  *   bytes   0 does nothing.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
- *            duo_trim), DUO_ERR_SIZE (beyond the address space),
- *            DUO_ERR_DEVICE or DUO_ERR_MEMORY (the device has newer bytes elsewhere in the array,
- *            and the given ones could not be sent to join them now: call again).
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (beyond the address space),
+ *            DUO_ERR_CAPTURE (as in duo_trim), DUO_ERR_DEVICE or DUO_ERR_MEMORY (the device has
+ *            newer bytes elsewhere in the array, and the given ones could not be sent to join them
+ *            now: call again).
  * Since      1.0
  */
 DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes);
@@ -1159,10 +1228,9 @@ DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes)
  *
  *   host, bytes   as in duo_changed.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
- *            duo_trim), DUO_ERR_SIZE, DUO_ERR_LOST, DUO_ERR_DEVICE or
- *            DUO_ERR_MEMORY (it could not be copied now, and the newer data are still on the
- *            device: call again).
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_CAPTURE (as in duo_trim),
+ *            DUO_ERR_LOST, DUO_ERR_DEVICE or DUO_ERR_MEMORY (it could not be copied now, and the
+ *            newer data are still on the device: call again).
  * Since      1.0
  */
 DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
@@ -1172,13 +1240,12 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  *
  *   host   any address in the kept array, not NULL.
  *
- * Threads    calls of other threads may use the array meanwhile. It waits for those that are about
- *            to use the device copy, and on the CPU for those that read packed operands. All others
- *            use the array where it is: free it after they have returned.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
- *            duo_trim), DUO_ERR_RANGE (not kept), DUO_ERR_LOST
- *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY (as in duo_fetch:
- *            still kept, call again).
+ * Threads    calls of other threads may use the array meanwhile. duo_release waits for those that
+ *            are about to use the device copy, and on the CPU for those that read packed operands.
+ *            All others use the host array: free it after they have returned.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in duo_trim), DUO_ERR_RANGE
+ *            (not kept), DUO_ERR_LOST (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY
+ *            (as in duo_fetch: still kept, call again).
  * Since      1.0
  */
 DUO_API duo_status duo_release(duo_context *ctx, const void *host);
@@ -1198,10 +1265,10 @@ DUO_API duo_status duo_release(duo_context *ctx, const void *host);
  *            and those prepared before. 0 ends the promise for the whole array and frees the memory
  *            that it took.
  *
- * On the CPU factors are packed in kept arrays, and in memory of duo_malloc that no GPU could give.
- * Only calls with m > 8, n > 8 and k >= 64 read packed operands. Threads may take the products of a
- * batch in turn: then only a factor that all of them share is packed. Other calls read the arrays
- * where they are. An inner BLAS has no packed operands.
+ * On the CPU factors are packed in kept arrays, and in memory of duo_malloc that lies in host
+ * memory. Only calls with m > 8, n > 8 and k >= 64 read packed operands. Threads may take the
+ * products of a batch in turn: then only a factor that all of them share is packed. Other calls
+ * read the arrays where they are. So does a BLAS behind the library.
  *
  * Changes    a factor is packed anew at its next use after duo_changed named it, or the library
  *            wrote to it. A program that forgets duo_changed computes with old data on the CPU,
@@ -1330,10 +1397,10 @@ DUO_API duo_status duo_graph_destroy(duo_graph *graph);
  *           node that is named twice counts once.
  *   node    [out] the new node, for others to name; may be NULL.
  *
- * Returns    DUO_OK, or with the graph unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT, DUO_ERR_NULL,
- *            DUO_ERR_SIZE (work->size too small, count negative), DUO_ERR_UNSUPPORTED (fields of
- *            a later version are not 0), DUO_ERR_ENUM (no such kind),
- *            DUO_ERR_NODE (one of `after` is not of this graph), DUO_ERR_MEMORY.
+ * Returns    DUO_OK, or with the graph unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT (it is built),
+ *            DUO_ERR_NULL, DUO_ERR_SIZE (work->size too small, count negative), DUO_ERR_UNSUPPORTED
+ *            (fields of a later version are not 0), DUO_ERR_ENUM (no such kind), DUO_ERR_NODE (one
+ *            of `after` is not of this graph), DUO_ERR_MEMORY.
  * Since      1.0
  */
 DUO_API duo_status duo_graph_add(duo_graph *graph, const duo_work *work, const duo_node *after,
@@ -1346,7 +1413,8 @@ DUO_API duo_status duo_graph_add(duo_graph *graph, const duo_work *work, const d
  *   after   replaces all dependencies that it had; count -1: they stay. Dependencies may name any
  *           node: a cycle is found when the graph is built.
  *
- * Returns    as duo_graph_add; DUO_ERR_NODE also if `node` is not of this graph.
+ * Returns    as duo_graph_add; DUO_ERR_NODE also if `node` is not of this graph. NULL is no error
+ *            for `work`.
  * Since      1.0
  */
 DUO_API duo_status duo_graph_alter(duo_graph *graph, duo_node node, const duo_work *work,
@@ -1422,7 +1490,7 @@ DUO_API duo_status duo_graph_end(duo_context *ctx, duo_graph **graph);
  * duo_graph_build - check the graph, and lay out how it runs. Afterwards it can be launched, and
  * only duo_graph_update changes it.
  *
- *   ctx   its threads and its device are the graph's. Nothing is queued in it.
+ *   ctx   its threads and its device become the graph's. Nothing is queued in it.
  *
  * Operands have to be allocated, and need not be filled. Operands on a device are on the device of
  * ctx.
@@ -1481,8 +1549,9 @@ DUO_API duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_w
 DUO_API duo_status duo_graph_print(duo_graph *graph, char *text, size_t size, size_t *length);
 
 /**
- * duo_graph_detail - the node and the cause of this graph's last failure; never NULL, may be "". It
- * may change with the graph's next call.   Since 1.0
+ * duo_graph_detail - the node and the cause of this graph's last failure; never NULL, may be "",
+ * and is "" for a graph that is not a live one. The text may change with the graph's next call.
+ * Since      1.0
  */
 DUO_API const char *duo_graph_detail(duo_graph *graph);
 
@@ -1491,6 +1560,7 @@ DUO_API const char *duo_graph_detail(duo_graph *graph);
 /* Most algorithms of an operation. */
 #define DUO_CANDIDATES 32
 
+/* An algorithm that might do a call. */
 typedef struct duo_candidate {
     const char *algorithm; /* its name, a literal of the library */
     duo_side side;
@@ -1550,7 +1620,10 @@ typedef struct duo_decision {
 
 /**
  * duo_explain_last - what the last operation of this context chose, and why.
- *   decision   [in,out] not NULL; decision->size set by the caller.
+ *
+ *   decision   [in,out] not NULL; decision->size set by the caller. Its texts are literals of the
+ *              library, or in the structure.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE.   Since 1.0
  */
 DUO_API duo_status duo_explain_last(duo_context *ctx, duo_decision *decision);
@@ -1570,12 +1643,13 @@ typedef int (*duo_decide)(void *user, const duo_decision *decision, int chosen);
  *                         library has. It is valid only until decide returns.
  *              chosen     the index of that candidate.
  *            It returns the index of the candidate to run, or -1 for the one that was chosen. Any
- *            other number, and a candidate that does not accept, count as -1. A candidate of the
- *            other side may be chosen on any path.
+ *            other number, and a candidate that does not accept, count as -1. It may choose a
+ *            candidate of the other side on any path.
+ *   user     any pointer; it is only passed on.
  *
- * Calls      that have nothing to compute (m = 0, n <= 0) do not ask. Tiny calls do: while decide
- *            is set they are predicted as all others are, which takes about a microsecond. A call
- *            asks once, and so does a batch: its candidates are for all of its products
+ * Calls      A call that has nothing to compute (m = 0, n <= 0) does not ask. Tiny calls do: while
+ *            decide is set they are predicted as all others are, which takes about a microsecond. A
+ *            call asks once, and so does a batch: its candidates are for all of its products
  *            (decision->count). If the candidate cannot go on, the cheapest others follow, and a
  *            call that is partly done does not ask about its rest.
  * Threads    decide is called on the thread of the call, and no lock is held. It must return, and
@@ -1588,15 +1662,15 @@ typedef int (*duo_decide)(void *user, const duo_decision *decision, int chosen);
 DUO_API duo_status duo_set_decide(duo_context *ctx, duo_decide decide, void *user);
 
 /**
- * duo_status_string - the text of a status, a literal, never NULL ("unknown status" for other
- * numbers).
+ * duo_status_string - the text of a status: a literal, never NULL. For other numbers it is "unknown
+ * status".
  * Since      1.0
  */
 DUO_API const char *duo_status_string(duo_status status);
 
 /**
- * duo_error_detail - more about this context's last failure or fall-back; never NULL, may be "". It
- * may change with the context's next call.
+ * duo_error_detail - more about this context's last failure or fall-back; never NULL, may be "",
+ * and is "" for a context that is not a live one. The text may change with the context's next call.
  * Since      1.0
  */
 DUO_API const char *duo_error_detail(duo_context *ctx);
