@@ -8,8 +8,8 @@
 !
 ! Module     Files .mod belong to one compiler, so this source is installed: compile it with the
 !            program, and link libduoblas. docs/guide/languages.md has the commands.
-! Names      are those of duoblas.h, without its graphs. Each C function that is wrapped is there
-!            under c_duo_NAME as well, with C's arguments and status: for addresses (c_ptr), other
+! Names      are those of duoblas.h, without its graphs. Each C function that is wrapped can also be
+!            called as c_duo_NAME, with C's arguments and status: for addresses (c_ptr), other
 !            kinds of elements, and results on the device.
 ! Arrays     are passed as they are, sections too: sizes, leading dimensions and increments are the
 !            array's, and nothing is copied. One index of a matrix runs without gaps (else
@@ -956,8 +956,8 @@ contains
     end function
 
     ! C := alpha op(A) op(B) + beta C. transa and transb tell op: DUO_NO_TRANS, DUO_TRANS or
-    ! DUO_CONJ_TRANS, or BLAS's 'N', 'T' or 'C'; else it is DUO_ERR_ENUM. Without alpha it is 1,
-    ! without beta 0. Shapes that do not fit are DUO_ERR_SIZE.
+    ! DUO_CONJ_TRANS, or BLAS's 'N', 'T' or 'C'; others are DUO_ERR_ENUM. An absent alpha is 1, an
+    ! absent beta 0. Shapes that do not fit are DUO_ERR_SIZE.
     subroutine duo_sgemm(ctx, a, b, c, alpha, beta, transa, transb, status)
         type(duo_context), intent(in) :: ctx
         real(c_float), intent(in), target :: a(:, :), b(:, :)

@@ -843,11 +843,11 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            Where (k+2) M / |result| <= 5*10^6 that is within 0.51 units in the last place.
  * Returns    DUO_OK, or with C untouched the first that applies of: DUO_ERR_CONTEXT, DUO_ERR_ENUM,
  *            DUO_ERR_SIZE (a negative size), DUO_ERR_LD, DUO_ERR_SIZE (a matrix beyond the address
- *            space, even if it is not read), DUO_ERR_NULL, DUO_ERR_RANGE (an operand runs over the
- *            end of device memory), DUO_ERR_FOREIGN, DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE
- *            (an operand is on a device that refuses transfers), DUO_ERR_CAPTURE (duo_set_stream).
- *            But C is unspecified if a device is lost or refuses transfers while the call runs,
- *            after a part of C was transferred.
+ *            space, even if it is not read), DUO_ERR_NULL; or one of DUO_ERR_RANGE (an operand runs
+ *            over the end of device memory), DUO_ERR_LOST, DUO_ERR_FOREIGN, DUO_ERR_MEMORY,
+ *            DUO_ERR_DEVICE (an operand is on a device that refuses transfers), DUO_ERR_CAPTURE
+ *            (duo_set_stream). But C is unspecified if a device is lost or refuses transfers while
+ *            the call runs, after a part of C was transferred.
  * Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound: Higham, Accuracy
  *            and Stability of Numerical Algorithms, 2nd ed., 3.5.
  * Since      1.0
@@ -919,11 +919,11 @@ DUO_API duo_status duo_sgemm_batched(duo_context *ctx, duo_layout layout, duo_tr
  *             products use the same A.
  *   stride_b  the same for B.
  *   stride_c  the same for C. The C must not overlap: they lie one behind the other, or the columns
- *             of each lie between the others' columns. But 0: all products are added up in one C, C
- *             := beta * C + alpha * (sum over i of op(A[i]) * op(B[i])). They are added in order,
- *             as by `count` calls of duo_sgemm, the first with beta and the others with 1. Bits and
- *             bound are those of these calls, and an error leaves the sum of the calls before it.
- *             duo_explain_last tells of the last one.
+ *             of each lie between the others' columns. But 0: all products are added up in one C,
+ *             which becomes beta * C + alpha * (sum over i of op(A[i]) * op(B[i])). They are added
+ *             in order, as by `count` calls of duo_sgemm, the first with beta and the others with
+ *             1. Bits and bound are those of these calls, and an error leaves the sum of the calls
+ *             before it. duo_explain_last tells of the last one.
  *   others    as in duo_sgemm_batched.
  *
  * Returns    what duo_sgemm_batched returns; DUO_ERR_LD also for a stride_c at which C overlap, and
@@ -1076,17 +1076,18 @@ DUO_API duo_status duo_malloc(duo_context *ctx, size_t bytes, void **ptr);
  *
  *   ptr   exactly as duo_malloc gave it. NULL does nothing.
  *
- * Waits for queued work of any context, and for calls of other threads that have begun to use the
- * memory. The program cannot know whether a call has begun: free only memory that no call is still
- * to use.
+ * It waits for queued work of any context, and for calls of other threads that have begun to use
+ * the memory. The program cannot know whether a call has begun: free only memory that no call is
+ * still to use.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_RANGE (not from duo_malloc).   Since 1.0
  */
 DUO_API duo_status duo_free(duo_context *ctx, void *ptr);
 
 /**
- * duo_malloc_host - pinned host memory: transfers from it and to it are faster. Without a GPU, and
- * on the path DUO_PATH_CPU, it is plain host memory. The program may read and write it.
+ * duo_malloc_host - pinned host memory: transfers from it and to it are faster. It is plain host
+ * memory without a GPU, on the path DUO_PATH_CPU, and where none can be pinned. The program may
+ * read and write it.
  *
  *   bytes, ptr   as in duo_malloc, the alignment too.
  *
@@ -1130,9 +1131,9 @@ DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t
  *               output write to it.
  *   bytes       > 0.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
- *            registered range), DUO_ERR_DEVICE (no usable GPU, or not device memory),
- *            DUO_ERR_MEMORY (host).
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (bytes is 0, or beyond the address
+ *            space), DUO_ERR_RANGE (touches a registered range), DUO_ERR_DEVICE (no usable GPU, or
+ *            not device memory), DUO_ERR_MEMORY (host).
  * Since      1.0
  */
 DUO_API duo_status duo_adopt(duo_context *ctx, const void *device_ptr, size_t bytes);
@@ -1188,9 +1189,9 @@ DUO_API duo_status duo_trim(duo_context *ctx);
 /**
  * duo_keep - from now on this host array stays on the device as well, as long as there is room.
  *
- *   host    plain host memory, not NULL; other device memory is not noticed. The array may be
- *           read-only: only outputs that calls wrote to it are ever copied back, by duo_fetch,
- *           duo_release or the library itself.
+ *   host    plain host memory, not NULL. Device memory that the library does not know is not
+ *           detected. The array may be read-only: only outputs that calls wrote to it are ever
+ *           copied back, by duo_fetch, duo_release or the library itself.
  *   bytes   > 0. A range inside a kept range is kept already: nothing happens.
  *
  * Threads    no call of another thread may be writing to the array.
@@ -1446,20 +1447,23 @@ DUO_API duo_status duo_graph_node_at(duo_graph *graph, int64_t number, duo_node 
  *     for (...) duo_graph_launch(g, a);
  *
  * Nodes      Calls of duo_sgemm, duo_sasum, duo_ssum and duo_sdot, with the context's math at the
- *            time of the call, and of duo_copy. Arguments are checked as by the call, and a call
- *            with a bad one is no node. Where operands are is checked when the graph is built. A
- *            call that would touch nothing is no node. No result is there before a launch.
- * Order      each node depends on the nodes of its context before it. duo_event_record notes that
- *            place, and duo_event_wait makes the context's next nodes depend on it, too; a context
+ *            time of the call, and of duo_copy. A call for many products (duo_sgemm_batched and its
+ *            sisters) gives a node for each product. Arguments are checked as by the call, and a
+ *            call with a bad one is no node. Where operands are is checked when the graph is built.
+ *            A call that would touch nothing is no node. No result is there before a launch.
+ * Order      Each node depends on the nodes of its context before it. duo_event_record notes that
+ *            place, and duo_event_wait makes the context's next nodes depend on it, too. A context
  *            that does not take part yet does so from then on. The events have to be of the same
  *            capture, else duo_event_wait returns DUO_ERR_CAPTURE.
  * Refused    In every context that takes part these return DUO_ERR_CAPTURE: duo_graph_begin,
  *            duo_graph_build, duo_graph_launch, duo_synchronize, duo_set_device, duo_set_devices,
- *            duo_set_stream. So do duo_event_synchronize and duo_event_query for events of the
- *            capture: their work is not done before a launch. The capture goes on.
- * At once    All other functions act at once, as ever: duo_warm_up, duo_trim, and those for memory,
- *            from duo_malloc to duo_prepare. The nodes use path, threads and devices of the context
- *            that the graph is built with.
+ *            duo_set_stream, and duo_set_async when it switches off. So do duo_event_synchronize
+ *            and duo_event_query for events of the capture: their work is not done before a launch.
+ *            The capture goes on.
+ * At once    All other functions act at once: duo_warm_up, duo_trim, and those for memory, from
+ *            duo_malloc to duo_prepare. Threads and device are those of the context with which the
+ *            graph is built, and its path does not count: memory decides where nodes run (see
+ *            "Sides" above).
  * Threads    contexts and events of a capture are used by one thread at a time. A thread's default
  *            context takes no part: the program's BLAS calls are made there (libduoblas-blas.so).
  *            duo_event_wait(NULL, ...) for an event of the capture returns DUO_ERR_CAPTURE.
@@ -1602,13 +1606,13 @@ typedef struct duo_decision {
                                         (duo_set_adapt) */
     int gpu;                         /* 1: the call could use an open GPU; 0: none was open, or the
                                         path is the CPU's; -1: none can be used */
-    double gpu_seconds;              /* of a call on the CPU, on the path auto: predicted on the
-                                        GPU; on an H100 if none can be used. Infinite: the CPU is
-                                        faster. Negative for all other calls */
-    double open_seconds;             /* opening that GPU takes so long, once in a process */
+    double gpu_seconds;              /* predicted on the GPU, for a call that ran on the CPU, on the
+                                        path auto; on an H100 if no GPU can be used. Infinite: the
+                                        CPU is faster. Negative for all other calls */
+    double open_seconds;             /* time to open that GPU, once in a process */
     double checked_bytes;            /* read to see whether factors on the GPU are still the same
                                         (duo_set_remember) */
-    double spared_seconds;           /* predicted: sending these takes so much longer */
+    double spared_seconds;           /* predicted: how much longer sending these would take */
     duo_parts parts[DUO_CANDIDATES]; /* of candidate[]'s predicted_seconds */
     char reason[320];                /* why this algorithm, in a sentence; empty: no call yet */
 

@@ -22,20 +22,22 @@
  *            and C may differ in layout. A view of device memory is made and passed on, not read.
  *            Batches are a batch_view, of a std::mdspan of rank 3 too, or a list_view. An object
  *            whose gaps no view can describe does not compile.
- * Ranges     Contiguous are arrays, std::vector, std::array, classes with pointers as iterators,
- *            the arrays below, vectors of Eigen with an inner stride of 1, whole matrices of Eigen,
- *            and from C++20 on every std::ranges::contiguous_range. For others pass data and size.
+ * Ranges     These count as contiguous: arrays, std::vector, std::array, classes with pointers as
+ *            iterators, the arrays below, vectors of Eigen with an inner stride of 1, whole
+ *            matrices of Eigen, and from C++20 on every std::ranges::contiguous_range. For others
+ *            pass data and size.
  * Lifetimes  A view points to the object that it was made of. A temporary lasts until its call has
  *            returned; a temporary Eigen::Matrix makes no matrix_view. Functions that keep the
  *            address for longer (kept, prepared, work::) take no temporary, unless it is a view
  *            itself (from C++20 on a borrowed range). Operands of captured calls have to last as
  *            long as the graph.
  * Moved      Contexts, events and graphs that were moved from are dead: each call on them returns
- *            DUO_ERR_CONTEXT, DUO_ERR_EVENT or DUO_ERR_GRAPH. Arrays that were are empty.
+ *            DUO_ERR_CONTEXT, DUO_ERR_EVENT or DUO_ERR_GRAPH. An array that was moved from is
+ *            empty.
  * Ends       Destructors cannot report errors. Call context::synchronize or kept::release before:
  *            they report.
- * State      There is none here: all is inline, each function calls its counterpart in duoblas.h.
- *            The rules there for overlap, residence, threads and numerics hold.
+ * State      This header has none. All functions are inline, and each calls its counterpart in
+ *            duoblas.h, whose rules for overlap, residence, threads and numerics hold.
  *
  * All since 1.0.
  *
@@ -490,7 +492,7 @@ struct batch_view {
 template <class M>
 batch_view(const M &) -> batch_view<typename M::element_type>;
 
-/* `count` matrices, of which this is the first; stride 0: one behind the other. */
+/* `count` matrices, of which this is the first; stride 0: each begins where the one before ends. */
 template <class T>
 constexpr batch_view<T> batched(matrix_view<T> first, int64_t count, int64_t stride = 0) noexcept
 {
@@ -829,7 +831,7 @@ inline void gemm_batched(duo_context *ctx, batch_view<const float> a, batch_view
     check(gemm_batched(std::nothrow, ctx, a, b, c, alpha, beta));
 }
 
-/* duo_sgemm_batched - the same by lists, which are of one length, or DUO_ERR_SIZE. */
+/* duo_sgemm_batched - the same by lists. Lists of different lengths are DUO_ERR_SIZE. */
 [[nodiscard]] inline duo_status gemm_batched(std::nothrow_t, duo_context *ctx,
                                              list_view<const float> a, list_view<const float> b,
                                              list_view<float> c, float alpha = 1,
