@@ -636,8 +636,8 @@ DUO_API duo_status duo_set_log(duo_context *ctx, void (*log)(void *user, const c
  *
  * Without it the first kernel that the process runs on a device loads all others as well: to load
  * one later would mean waiting until every queue of the device is empty. duo_warm_up does not count
- * as a call of an operation: duo_set_decide's function is not asked, and nothing is explained or
- * logged.
+ * as a call of an operation: duo_set_decide's function is not asked, duo_explain_last tells of the
+ * call before, and no line of a call is logged.
  *
  * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (the program captures
  *            the context's stream).
