@@ -1595,7 +1595,7 @@ typedef struct duo_decision {
     const char *algorithm;      /* the one that ran; NULL for a quick return */
     int threads;
     double predicted_seconds;
-    double seconds; /* measured, or negative: clocks run only for verbose contexts */
+    double seconds; /* measured, or negative: clocks run only with duo_set_log or DUOBLAS_VERBOSE */
     int candidates;
     duo_candidate candidate[DUO_CANDIDATES];
     char note[160]; /* what went differently: no GPU and why, a fall-back; else empty */
@@ -1628,7 +1628,9 @@ typedef struct duo_decision {
  *   decision   [in,out] not NULL; decision->size set by the caller. Its texts are literals of the
  *              library, or in the structure.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE.   Since 1.0
+ * Returns    DUO_OK, or with decision untouched: DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE
+ *            (decision->size too small).
+ * Since      1.0
  */
 DUO_API duo_status duo_explain_last(duo_context *ctx, duo_decision *decision);
 
