@@ -575,10 +575,10 @@ DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int cou
  * Nothing is allocated, awaited or moved. Other operations and copies return DUO_ERR_CAPTURE if
  * they would touch anything. So do duo_destroy, duo_set_device, duo_set_devices, duo_set_stream, a
  * duo_set_priority that changes something, duo_set_async when it switches off, duo_warm_up,
- * duo_synchronize, duo_trim, duo_changed, duo_fetch, duo_release, duo_event_record, duo_event_wait
- * and duo_graph_begin, _build and _launch. They leave the capture as it was. All other setters,
- * duo_keep and duo_prepare act at once. Do not allocate, free, adopt or disown memory during the
- * capture: this is not checked, and CUDA may end the capture.
+ * duo_synchronize, duo_trim, duo_changed, duo_fetch, duo_release, duo_malloc, duo_malloc_host,
+ * duo_free, duo_free_host, duo_event_record, duo_event_wait, duo_graph_begin, _build and _launch.
+ * They leave the capture as it was. All other setters, duo_keep, duo_prepare, duo_adopt and
+ * duo_disown act at once.
  *
  * Before the capture call duo_warm_up, and each shape once: a captured call uses the workspace that
  * its context has by then. Then call duo_synchronize: during a capture no other context can follow
@@ -1066,7 +1066,8 @@ DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t
  *            the call returns, and no loss of a device touches it. A program's own kernels cannot
  *            use it, and a call on it in a stream that the program captures returns DUO_ERR_CAPTURE
  *            (duo_set_stream). duo_explain_last says DUO_AT_PAGEABLE.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_MEMORY (*ptr = NULL).
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL; with *ptr = NULL DUO_ERR_CAPTURE
+ *            (duo_set_stream), DUO_ERR_MEMORY.
  * Since      1.0
  */
 DUO_API duo_status duo_malloc(duo_context *ctx, size_t bytes, void **ptr);
@@ -1080,7 +1081,9 @@ DUO_API duo_status duo_malloc(duo_context *ctx, size_t bytes, void **ptr);
  * the memory. The program cannot know whether a call has begun: free only memory that no call is
  * still to use.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_RANGE (not from duo_malloc).   Since 1.0
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (duo_set_stream), DUO_ERR_RANGE (not from
+ *            duo_malloc).
+ * Since      1.0
  */
 DUO_API duo_status duo_free(duo_context *ctx, void *ptr);
 
@@ -1101,7 +1104,9 @@ DUO_API duo_status duo_malloc_host(duo_context *ctx, size_t bytes, void **ptr);
  *
  *   ptr   exactly as duo_malloc_host gave it. NULL does nothing.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_RANGE (not from duo_malloc_host).   Since 1.0
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (duo_set_stream), DUO_ERR_RANGE (not from
+ *            duo_malloc_host).
+ * Since      1.0
  */
 DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
 

@@ -108,6 +108,7 @@ static void refused(void)
     duo_recorded *recorded = NULL;
     duo_event *event = NULL;
     duo_graph *graph = NULL;
+    void *memory;
     put(&s, 1);
     fill(host, COUNT, 1);
     calls(&s);
@@ -137,6 +138,10 @@ static void refused(void)
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_fetch(s.ctx, kept, sizeof kept));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_changed(s.ctx, kept, sizeof kept));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_release(s.ctx, kept));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_malloc(s.ctx, BYTES, &memory));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_malloc_host(s.ctx, BYTES, &memory));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_free(s.ctx, d[0]));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_free_host(s.ctx, s.pinned));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_event_record(s.ctx, event));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_event_wait(s.ctx, event));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_graph_begin(s.ctx));

@@ -94,6 +94,7 @@ duo_status duo_malloc(duo_context *given, size_t bytes, void **ptr)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (ptr == NULL) return DUO_ERR_NULL;
     *ptr = NULL;
+    if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     if (padded(bytes) == 0) return DUO_ERR_MEMORY;
     if (device_memory(ctx, bytes, ptr) == DUO_OK) return DUO_OK;
     return host_instead(DUO_REGION_HOSTED, bytes, ptr);
@@ -105,6 +106,7 @@ duo_status duo_malloc_host(duo_context *given, size_t bytes, void **ptr)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (ptr == NULL) return DUO_ERR_NULL;
     *ptr = NULL;
+    if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     if (padded(bytes) == 0) return DUO_ERR_MEMORY;
     if (pinned_memory(ctx, bytes, ptr) == DUO_OK) return DUO_OK;
     return host_instead(DUO_REGION_PLAIN, bytes, ptr);
@@ -116,6 +118,7 @@ static duo_status free_region(duo_context *given, void *ptr, duo_region_kind kin
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (ptr == NULL) return DUO_OK;
+    if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     duo_residency_lock();
     duo_region *const region = duo_residency_vacate(ptr, kind, other);
     if (region == NULL) {
