@@ -67,7 +67,8 @@ expect 0 bench bits --side cpu --threads 2
 says out '^These are the bits of DuoBLAS 1\.x\.$'
 hash=$(sed -n 's/^  all of these *//p' "$place/out")
 checks=$((checks + 1))
-grep -q "  all of these  *$hash" "$source/reproducibility.md" || fail "$hash is not documented"
+grep -q "  all of these  *$hash" "$source/docs/guide/reproducibility.md" ||
+    fail "$hash is not documented"
 expect 0 bench bits --side cpu --seed 2
 checks=$((checks + 1))
 ! grep -q "$hash" "$place/out" || fail "the seed does not count"
