@@ -20,9 +20,9 @@
 
 static const char doc[] =
     "Measures sgemm, sasum, ssum and sdot over ladders of sizes, on the CPU and on the GPU with "
-    "operands in pageable, pinned and device memory, and tells from what size on the GPU wins. "
-    "Writes the profile by which the library chooses from then on. Without a GPU its times are "
-    "predicted, and marked so."
+    "operands in plain and pinned host memory and on the GPU, and tells from what size on the GPU "
+    "wins. Writes the profile by which the library chooses from then on. Without a GPU its times "
+    "are predicted, and marked so."
     "\vExamples:\n"
     "  $ duoblas crossover --quick\n"
     "  $ duoblas crossover --report page.html\n"

@@ -25,8 +25,8 @@ static const char *refuse_shapes(const duo_bench *b)
 
 #define REDUCTION_DOC                                                                              \
     "Times every algorithm of the reduction beside OpenBLAS, cuBLAS, CUB, OpenMP's simd loop and " \
-    "a bare read of the operands, with their errors. GPU algorithms work on resident data, in a "  \
-    "busy queue.\v"                                                                                \
+    "a bare read of the operands, with their errors. GPU algorithms work on data on the GPU, "     \
+    "in a busy queue.\v"                                                                           \
     "Examples:\n"
 
 static const duo_experiment experiments[] = {
@@ -35,7 +35,7 @@ static const duo_experiment experiments[] = {
      .bit = SGEMM,
      .run = duo_bench_ladder,
      .doc = "Times every algorithm of sgemm beside OpenBLAS and cuBLAS, with their errors. GPU "
-            "algorithms work on resident data, in a busy queue.\v"
+            "algorithms work on data on the GPU, in a busy queue.\v"
             "Examples:\n"
             "  $ duoblas bench sgemm -n 1000,4092\n"
             "  $ duoblas bench sgemm -s 4096x4096x64"},
@@ -161,9 +161,9 @@ static const duo_option options[] = {
     {"offset", 0, "FLOATS", TIMED, DUO_NUMBER(offset_floats, 0, DUO_OFFSETS - 1),
      "From a boundary of 256 bytes to every operand (0 to 63)"},
     {"memory", 0, "pageable|pinned", HOST, DUO_CHOICE(memory),
-     "Only operands in this kind of memory"},
+     "Only operands in this kind of host memory; pageable: plain"},
     {"memory", 0, "pageable|pinned", BATCHED, DUO_CHOICE(memory),
-     "Operands in this kind of host memory, on the GPU, beside the link's time"},
+     "Operands in this kind of host memory (pageable: plain), on the GPU, beside the link's time"},
     {"devices", 0, "N", HOST, DUO_NUMBER(devices, 1, DUO_MOST_DEVICES),
      "Rates, cuBLASXt, the bound and duo_sgemm on the first N devices (default 1)"},
     {"only", 0, "overlap|chain|fork-join|launch[,...]", GRAPHS, DUO_CHOICES(parts),

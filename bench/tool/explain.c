@@ -104,7 +104,7 @@ static const duo_option options[] = {
     {"kept", 0, "OPERANDS", 0, parse_operands, 0, KEPT, 0,
      "These are kept host arrays, current on the GPU"},
     {"prepared", 0, "OPERANDS", 0, parse_operands, 0, PREPARED, 0,
-     "These were given to duo_prepare, and are split already; a, b, kept or resident"},
+     "These were given to duo_prepare, and are split already; a, b, kept or on the GPU"},
     {"path", 0, "auto|cpu|gpu", 0, duo_parse_choice, AT(path), 0, 0, "Which side may serve"},
     {"transpose", 0, "nn|nt|tn|tt", 0, duo_parse_choice, AT(layout), 0, 0,
      "A and B of sgemm, t for transposed"},
