@@ -23,9 +23,6 @@ import header
 MODULES = {"sphinx": "python3-sphinx", "myst_parser": "python3-myst-parser", "furo": "furo"}
 LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".cu": "cuda", ".f90": "fortran",
              ".py": "python", ".sh": "bash"}
-# Sections of README.md that are a page of their own.
-STARTED = ["Two commands", "Build, install, link", "Keeping data on the GPU",
-           "Programs that call BLAS"]
 LINK = re.compile(r"\[([^]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -104,14 +101,6 @@ def contents(title, names):
     return "\n".join(["", "```{toctree}", ":hidden:", *caption, "", *names, "```", ""])
 
 
-def split_readme(text):
-    """README.md without the sections of getting-started.md, and these."""
-    start, *sections = re.split(r"^(?=## )", text, flags=re.M)
-    titles = {section.split("\n")[0][3:]: section for section in sections}
-    started = "".join(titles.pop(title) for title in STARTED if title in titles)
-    return start + "".join(titles.values()), "# Getting started\n\n" + started
-
-
 def function_list(parsed):
     """The functions by groups, each with the first sentence about it."""
     lines = ["All functions", "=============", ""]
@@ -168,16 +157,14 @@ def documents_of(folder, readme, source):
 def make_pages(source, target):
     pages = Pages(source, target)
     readme = (source / "README.md").read_text(encoding="utf-8")
-    start, started = split_readme(readme)
     documents = {folder: documents_of(folder, readme, source)
                  for folder in ("guide", "reference", "inside")}
     examples = sorted(f"examples/{file.name}" for file in source.glob("examples/*")
                       if file.suffix in LANGUAGES)
     pages.below["examples/README.md"] = contents("", [file.split("/")[1] for file in examples])
     interface_pages(pages)
-    pages.write("getting-started.md", pages.linked(started, ""))
-    pages.write("index.md", pages.linked(start, "")
-                + contents("Guide", ["getting-started", *documents["guide"], "examples/README"])
+    pages.write("index.md", pages.linked(readme, "")
+                + contents("Guide", [*documents["guide"], "examples/README"])
                 + contents("Reference", ["c/index", "cpp", "fortran", *documents["reference"],
                                          "Index <genindex>"])
                 + contents("Inside", documents["inside"])
