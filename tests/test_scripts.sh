@@ -114,6 +114,10 @@ printf '%0101d\n' 0 >"$tree/wide.md"
 last_line '[0-9]+ passed, 3 failed, .*\. FAILED: format/columns release/sdot release/tool' \
     format release
 rm "$tree/wide.md"
+printf 'It is to\nbe had.\n' >"$tree/odd.md"
+last_line '[0-9]+ passed, 3 failed, .*\. FAILED: format/style release/sdot release/tool' \
+    format release
+rm "$tree/odd.md"
 printf '#!/bin/sh\nexit 1\n' >"$tree/stubs/cmake"
 last_line '0 passed, 1 failed, 0 skipped\. FAILED: release/build' release
 cp "$tree/scripts/install-dependencies" "$tree/stubs/cmake"
