@@ -40,7 +40,7 @@ done
 checks=$((checks + 1))
 ! grep -q '^  cpu ' "$place/out" || fail "batches in host memory go to the CPU"
 tool=$sim expect 0 bench batched --random 2 --quick --memory pageable
-says out '^pageable memory; link [0-9.]+ GB/s up, '
+says out '^plain memory; link [0-9.]+ GB/s up, '
 tool=$tool expect 0 bench batched --random 1 --quick --memory pageable
 
 # rows SIDE: the batches of a side in the CSV, without the measurements.

@@ -67,8 +67,8 @@ static void terminal(void)
     duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
     if (x == NULL) return;
     static const char verdict[] =
-        "From n = 344 on, sgemm of plain host arrays is faster on this GPU.\n"
-        "sasum, ssum and sdot of plain host arrays are never faster on this GPU.\n"
+        "From n = 344 on, sgemm of plain arrays is faster on this GPU.\n"
+        "sasum, ssum and sdot of plain arrays are never faster on this GPU.\n"
         "sgemm at n = 1000: CPU 1.67 ms, GPU 543 us with copies: GPU 3.1 times as fast.\n"
         "With arrays that stay on the GPU: 18.3 us, GPU 91 times as fast.\n";
     test_case("terminal/verdict");
@@ -95,10 +95,10 @@ static void terminal_predicted(void)
     if (x == NULL) return;
     test_case("terminal/no-gpu");
     check_lines(printed(x, false), 105);
-    CHECK(strncmp(text, "Predicted: on an H100 sgemm of host arrays is faster from n = ", 62) == 0,
+    CHECK(strncmp(text, "Predicted: on an H100 sgemm of plain arrays is faster from n = ", 62) == 0,
           "it begins %.80s", text);
-    test_contains(text, "\nPredicted: on an H200 sgemm of host arrays is faster from n = ");
-    test_contains(text, "\nPredicted: reductions of host arrays are never faster.\n");
+    test_contains(text, "\nPredicted: on an H200 sgemm of plain arrays is faster from n = ");
+    test_contains(text, "\nPredicted: reductions of plain arrays are never faster.\n");
     test_contains(text, "There is no GPU here.");
     test_contains(text, "0.6 to 1.8 times");
     test_contains(text, "GPU   none: it was taken out");
@@ -148,9 +148,9 @@ static void terminal_groups(void)
     }
     test_case("terminal/groups");
     printed(x, false);
-    test_contains(text, "From n = 1.71 M on, sasum of plain host arrays is faster on this GPU.");
-    test_contains(text, "\nssum of plain host arrays is never faster on this GPU.");
-    test_contains(text, "\nAt all sizes sdot of plain host arrays is faster on this GPU.");
+    test_contains(text, "From n = 1.71 M on, sasum of plain arrays is faster on this GPU.");
+    test_contains(text, "\nssum of plain arrays is never faster on this GPU.");
+    test_contains(text, "\nAt all sizes sdot of plain arrays is faster on this GPU.");
 
     test_case("terminal/two-sizes");
     for (int i = 0; i < x->cases; i++)
@@ -159,7 +159,7 @@ static void terminal_groups(void)
                 x->item[i].problem.operation == DUO_SDOT ? 1e-4 : 1e-5;
     printed(x, false);
     test_contains(text, "From n = 1.71 M (sasum) to ");
-    test_contains(text, " (sdot) on, sasum, ssum and sdot of plain host\narrays are faster");
+    test_contains(text, " (sdot) on, sasum, ssum and sdot of plain arrays\nare faster");
     free(x);
 }
 
@@ -205,11 +205,11 @@ static void page(void)
               strstr(text, "src=") == NULL && strstr(text, "url(") == NULL,
           "it needs something else");
     test_case("report/what");
-    test_contains(text, "<li>From n = 344 on, sgemm of plain host arrays is faster");
+    test_contains(text, "<li>From n = 344 on, sgemm of plain arrays is faster");
     test_contains(text, "A &lt;b&gt;bold&lt;/b&gt; &amp; ");
     test_contains(text, "Cooperlake");
-    test_contains(text, ">plain host arrays: from 344</text>");
-    test_contains(text, ">pinned host arrays: never</text>");
+    test_contains(text, ">plain: from 344</text>");
+    test_contains(text, ">pinned: never</text>");
     test_contains(text, "class=\"spread\"");
     /* 344, and by ten uses or more from fewer on; the size measured is 384. */
     test_contains(text, "<td>344</td><td>145</td><td>113</td><td>109</td></tr>");
@@ -230,7 +230,7 @@ static void picture(void)
     CHECK(duo_crossover_plot(x, path), "written");
     check_markup(read_back(path));
     test_contains(text, "which is not here: its times are predicted");
-    test_contains(text, ">plain host arrays: from 344 (predicted)</text>");
+    test_contains(text, ">plain: from 344 (predicted)</text>");
     CHECK(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL, "a number is none");
     test_folder_end();
     free(x);
@@ -388,7 +388,7 @@ static void noise(void)
     x->ignore_noise = true;
     printed(x, false);
     check_first(text, "", "NOISY: 2 other processes were running;");
-    test_contains(text, "\nPredicted: on an H100 sgemm of host arrays is ");
+    test_contains(text, "\nPredicted: on an H100 sgemm of plain arrays is ");
     CHECK(strstr(text, "Do not believe") == NULL, "and believed all the same");
     test_folder_end();
     free(x);

@@ -83,7 +83,7 @@ says out '^pageable,64,[0-9.e+-]+,[0-9.e+-]+,[0-9.e+-]+,[0-9.e+-]+,[0-9.e+-]+$'
 
 # Checks of results.
 expect 0 bench checks -n 40,64 --memory pageable --rounds 2
-says out '^  pageable +64 .* -?[0-9.]+ +-?[0-9.]+$'
+says out '^  plain +64 .* -?[0-9.]+ +-?[0-9.]+$'
 says out '^[1-9][0-9]* results were checked, 0 were wrong$'
 
 # The same A again.

@@ -80,8 +80,8 @@ void duo_batched_print_head(const duo_bench *b, const duo_host_rates *link)
     duo_bench_head(b);
     if (link != NULL)
         printf("%s%s memory; link %.1f GB/s up, %.1f down, %.1f both ways at once\n",
-               b->csv ? "# " : "", duo_place_names[b->memory], 1e-9 * link->up, 1e-9 * link->down,
-               1e-9 * link->both);
+               b->csv ? "# " : "", (b->csv ? duo_place_names : duo_place_titles)[b->memory],
+               1e-9 * link->up, 1e-9 * link->down, 1e-9 * link->both);
     if (b->random > 0)
         printf("%s%d random batches, seed %" PRIu64 "; + gaps between columns of A, B and C\n",
                b->csv ? "# " : "\n", b->random, b->seed);
@@ -114,7 +114,7 @@ void duo_batched_print_foot(const duo_bench *b)
                : "link: the least time, all bytes over the link; of link: that over the row's.\n",
            DUO_BATCHED_CHECKED,
            b->memory < 0
-               ? "GPU: data resident; lists are in host memory; those that are \"there\", "
+               ? "GPU: data on the GPU; lists are in host memory; those that are \"there\", "
                  "and cuBLAS's, in the device's.\n"
                : "");
 }

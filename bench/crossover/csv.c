@@ -9,12 +9,6 @@
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 
-const char *const duo_place_titles[DUO_PLACES] = {
-    [DUO_PLACE_PAGEABLE] = "plain host arrays",
-    [DUO_PLACE_PINNED] = "pinned host arrays",
-    [DUO_PLACE_DEVICE] = "arrays on the GPU",
-};
-
 void duo_figure_row(duo_table *t, const duo_case *c, const char *where, duo_side side,
                     const duo_figure *f)
 {
@@ -110,13 +104,13 @@ bool duo_crossover_csv(const duo_crossover *x, const char *path)
     else
         fprintf(file, "# gpu: none (%s); predicted for %s by profile %s\n", x->why, x->assumed->gpu,
                 x->assumed->origin);
-    fprintf(
-        file,
-        "# warm-up: at least one call of each; medians of interleaved rounds\n"
-        "# cache: %s\n# data: uniform in (-1, 1), seed %" PRIu64 "\n"
-        "# residence: host = CPU algorithms; pageable, pinned = host arrays with all transfers; "
-        "resident = on the GPU; queue = the kernel alone in a busy queue\n",
-        x->cold ? "cold (data rotate)" : "warm (same data every call)", x->seed);
+    fprintf(file,
+            "# warm-up: at least one call of each; medians of interleaved rounds\n"
+            "# cache: %s\n# data: uniform in (-1, 1), seed %" PRIu64 "\n"
+            "# residence: host = CPU algorithms; pageable = plain arrays and pinned = pinned ones, "
+            "both "
+            "with all transfers; resident = on the GPU; queue = the kernel alone in a busy queue\n",
+            x->cold ? "cold (data rotate)" : "warm (same data every call)", x->seed);
     duo_table table = {.form = DUO_AS_CSV, .file = file, .titles = true};
     duo_figure_row(&table, &(duo_case){.n = 0}, NULL, DUO_SIDE_CPU, &(duo_figure){.threads = 0});
     for (int i = 0; i < x->cases; i++) duo_series_each(&x->item[i], print_row, &table);

@@ -7,8 +7,8 @@
 
 const duo_line duo_lines[DUO_CURVES] = {
     {"CPU", "cpu", "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0"},
-    {"GPU, plain host arrays", "pageable", "m-3-3h6v6h-6z"},
-    {"GPU, pinned host arrays", "pinned", "m0-4l4 7h-8z"},
+    {"GPU, arrays plain", "pageable", "m-3-3h6v6h-6z"},
+    {"GPU, arrays pinned", "pinned", "m0-4l4 7h-8z"},
     {"GPU, arrays on the GPU", "resident", "m0-4l4 4l-4 4l-4-4z"},
 };
 

@@ -1,7 +1,6 @@
 /* guides.c - draws into a panel the sizes from which the GPU wins: a line of text for each place,
  * above the curves so that it covers nothing. */
 #include <math.h>
-#include <string.h>
 
 #include "bench/crossover/panel.h"
 #include "bench/tool/text.h"
@@ -80,7 +79,7 @@ static void draw_name(const duo_panel *p, int curve)
             "<g class=\"%s\"><text class=\"name\" x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s: "
             "%s%s%s</text></g>\n",
             duo_lines[curve].name, across + (right ? -5.0 : 5.0), line_of(p, curve),
-            right ? "end" : "start", duo_lines[curve].title + strlen("GPU, "), from ? "from " : "",
+            right ? "end" : "start", duo_place_titles[curve - 1], from ? "from " : "",
             duo_crossing_text(&c, size), c.predicted ? " (predicted)" : "");
 }
 

@@ -65,7 +65,7 @@ typedef struct duo_panel {
     FILE *file;
 } duo_panel;
 
-/* "GPU, plain host arrays" */
+/* "GPU, arrays plain" */
 const char *duo_curve_title(int curve);
 
 /* Draws the panel at (left, top) of its parent; (0, 0) if it has none. */

@@ -105,9 +105,7 @@ static void print_marks(const duo_crossover *x, bool full, FILE *file)
     char text[640];
     snprintf(text, sizeof text,
              "GPU 3.1x: the GPU is 3.1 times as fast; CPU 3.1x: the CPU is.%s Times are medians of "
-             "one call, caches %s. Plain host arrays are from malloc, pinned ones from "
-             "duo_malloc_host: they are sent, and C fetched, in each call. Arrays on the GPU stay "
-             "there, but a reduction's number comes back.%s",
+             "one call, caches %s. A reduction's number comes back from the GPU.%s",
              x->gpu && x->skipped == 0 ? "" : " ~: predicted, not measured.",
              x->cold ? "cold" : "warm",
              full ? "" : " All sizes and shapes, and which algorithms ran: --full.");
@@ -124,7 +122,6 @@ static void print_detail(duo_table *t, const duo_case *c, const char *where, con
 
 static void print_details(const duo_crossover *x, FILE *file)
 {
-    static const char *const where[DUO_PLACES] = {"plain", "pinned", "on GPU"};
     duo_table table = {.form = DUO_AS_TEXT, .file = file, .titles = true, .dense = true};
     fputc('\n', file);
     duo_figure_row(&table, &x->item[0], NULL, DUO_SIDE_CPU, &(duo_figure){.threads = 0});
@@ -132,7 +129,8 @@ static void print_details(const duo_crossover *x, FILE *file)
         const duo_case *const c = &x->item[i];
         print_detail(&table, c, "CPU", duo_crossover_cpu(c));
         for (int place = 0; place < DUO_PLACES; place++)
-            print_detail(&table, c, where[place], duo_crossover_gpu(c, (duo_place)place));
+            print_detail(&table, c, duo_place_titles[place],
+                         duo_crossover_gpu(c, (duo_place)place));
     }
     fprintf(file, "\nthr: threads of the CPU. Half of the rounds took between the last two "
                   "times.\n");

@@ -48,9 +48,9 @@ static void size_table(const duo_crossover *x, const column *columns, FILE *file
 static void crossings(const duo_crossover *x, FILE *file)
 {
     static const column columns[] = {
-        {"plain host arrays", {DUO_PLACE_PAGEABLE, 1, 1.0}, false},
-        {"pinned host arrays", {DUO_PLACE_PINNED, 1, 1.0}, false},
-        {"arrays on the GPU", {DUO_PLACE_DEVICE, 1, 1.0}, false},
+        {"plain", {DUO_PLACE_PAGEABLE, 1, 1.0}, false},
+        {"pinned", {DUO_PLACE_PINNED, 1, 1.0}, false},
+        {"on the GPU", {DUO_PLACE_DEVICE, 1, 1.0}, false},
         {NULL, {DUO_PLACE_DEVICE, 1, 1.0}, false},
     };
     duo_html_element("h2", "Crossing points", file);
@@ -73,7 +73,7 @@ static void reuse(const duo_crossover *x, FILE *file)
     };
     duo_html_element("h2", "Break-even reuse", file);
     duo_html_element("p",
-                     "Arrays in plain host memory, sent once and used N times: from this n on the "
+                     "Plain arrays, sent once and used N times: from this n on the "
                      "GPU has done all N calls sooner than the CPU. The first call takes what a "
                      "call with its transfers was measured to take, each further one what a call "
                      "with its arrays on the GPU takes. duo_keep makes calls so.",

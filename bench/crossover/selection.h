@@ -26,9 +26,6 @@ void duo_series_each(const duo_case *c, duo_take_figure take, void *user);
 
 /* ---- csv.c: rows of tables ---- */
 
-/* "plain host arrays" and so on. */
-extern const char *const duo_place_titles[DUO_PLACES];
-
 /* A row with the times of a case on CPU and GPU, and the faster side. */
 void duo_case_row(duo_table *table, const duo_case *c);
 

@@ -7,8 +7,9 @@
 #include "bench/crossover/crossover.h"
 
 const char *const duo_crossover_terms =
-    "sgemm: C = A B in float32. Plain host arrays are ordinary memory, pinned ones page-locked: "
-    "both are sent, and C fetched, in each call; arrays on the GPU stay there.";
+    "sgemm: C = A B in float32. Plain arrays are in memory from malloc, pinned ones from "
+    "duo_malloc_host: both are sent, and C fetched, in each call. Arrays on the GPU stay there, as "
+    "kept ones do (duo_keep).";
 const char *const duo_crossover_math =
     "DUO_MATH_ACCURATE: the error bounds of float32, by tensor cores where they keep them";
 
@@ -110,15 +111,14 @@ static void say_group(const group *g, const duo_crossing found[DUO_OPERATIONS], 
     name_group(g, names);
     switch (found[g->member[0]].verdict) {
     case DUO_WINS_FROM:
-        say(s, "From n = %s on, %s of plain host arrays %s faster on this GPU%s.",
+        say(s, "From n = %s on, %s of plain arrays %s faster on this GPU%s.",
             name_sizes(g, found, sizes), names, verb, predicted);
         break;
     case DUO_WINS_ALWAYS:
-        say(s, "At all sizes %s of plain host arrays %s faster on this GPU%s.", names, verb,
-            predicted);
+        say(s, "At all sizes %s of plain arrays %s faster on this GPU%s.", names, verb, predicted);
         break;
     default:
-        say(s, "%s of plain host arrays %s never faster on this GPU%s.", names, verb, predicted);
+        say(s, "%s of plain arrays %s never faster on this GPU%s.", names, verb, predicted);
     }
 }
 
@@ -180,7 +180,7 @@ static void say_reductions(const duo_crossover *x, duo_sentences *s)
         }
     }
     if (g.count > 0)
-        say(s, "Predicted: %s of host arrays %s %s.",
+        say(s, "Predicted: %s of plain arrays %s %s.",
             g.count == DUO_OPERATIONS - 1 ? "reductions" : name_group(&g, names),
             g.count == 1 ? "is" : "are", describe_range(early, late, range));
 }
@@ -191,7 +191,7 @@ static void say_outlooks(const duo_crossover *x, duo_sentences *s)
         char range[DUO_TEXT];
         const duo_outlook *const o = &x->outlook[i];
         if (o->early[DUO_SGEMM].verdict != DUO_WINS_UNKNOWN)
-            say(s, "Predicted: on %s sgemm of host arrays is %s.", o->gpu,
+            say(s, "Predicted: on %s sgemm of plain arrays is %s.", o->gpu,
                 describe_range(&o->early[DUO_SGEMM], &o->late[DUO_SGEMM], range));
     }
     if (x->outlooks > 0) say_reductions(x, s);

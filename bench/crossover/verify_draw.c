@@ -6,6 +6,7 @@
 
 #include "algorithms.h"
 #include "bench/reference/random.h"
+#include "bench/tool/text.h"
 #include "call.h"
 
 const char *const duo_math_names[] = {[DUO_MATH_ACCURATE] = "accurate",
@@ -176,7 +177,7 @@ const char *duo_drawn_text(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT])
 
 const char *duo_drawn_places(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT])
 {
-    snprintf(text, DUO_DRAWN_TEXT, "%s,%s,%s", duo_residence_names[drawn->at[0]],
-             duo_residence_names[drawn->at[1]], duo_residence_names[drawn->at[2]]);
+    snprintf(text, DUO_DRAWN_TEXT, "%s, %s, %s", duo_text_residence(drawn->at[0]),
+             duo_text_residence(drawn->at[1]), duo_text_residence(drawn->at[2]));
     return text;
 }

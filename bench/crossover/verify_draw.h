@@ -34,7 +34,7 @@ duo_call duo_drawn_call(const duo_drawn *drawn);
 /* "sgemm 100x200x300 tn ld 105,300,100 a=1 b=0.5 tf32" */
 enum { DUO_DRAWN_TEXT = 160 };
 const char *duo_drawn_text(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT]);
-/* "pageable,device,pinned": the places of its operands. */
+/* "plain, on the GPU, pinned": the places of its operands. */
 const char *duo_drawn_places(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT]);
 
 /* A word for each math. */

@@ -12,7 +12,7 @@ void duo_ladder_head(const duo_bench *b)
     duo_bench_head(b);
     if (b->csv)
         printf("# data  uniform in (-1, 1), seed %" PRIu64 ", %d"
-               " floats behind a boundary; caches %s\n# GPU   data resident, %s\n",
+               " floats behind a boundary; caches %s\n# GPU   data there, %s\n",
                b->seed, b->offset_floats, b->cold ? "cold" : "warm",
                b->wait ? "the host waits for each call" : "queue busy");
 }
@@ -111,7 +111,7 @@ void duo_ladder_foot(const duo_bench *b, bool matrix)
            b->cold ? "Caches cold: every call on other data."
                    : "Caches warm: every call on the same data.",
            !b->gpu   ? ""
-           : b->wait ? " GPU: data resident; the host waits for each call, and of \"duo API\" and "
+           : b->wait ? " GPU: data there; the host waits for each call, and of \"duo API\" and "
                        "the peers has the result."
-                     : " GPU: data resident, queue busy.");
+                     : " GPU: data there, queue busy.");
 }

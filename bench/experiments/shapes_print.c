@@ -90,7 +90,7 @@ void duo_shapes_print_head(const duo_bench *b, duo_side side)
     duo_bench_head(b);
     if (side == DUO_SIDE_CPU) print_peer(b);
     printf("%s%ssgemm, the algorithm that the %s\n", b->csv ? "" : "\n", mark,
-           side == DUO_SIDE_GPU ? "GPU side chooses beside cuBLAS; operands resident, queue busy"
+           side == DUO_SIDE_GPU ? "GPU side chooses beside cuBLAS; operands on the GPU, queue busy"
                                 : "CPU side chooses beside OpenBLAS");
     if (b->random > 0)
         printf("%s%d random products, seed %" PRIu64 "; + gaps between columns of A, B and C\n",

@@ -99,7 +99,7 @@ void duo_host_list(const duo_host *h, duo_host_group *g, const duo_host_group *b
     duo_host_line *line = g->line;
     *line = (duo_host_line){.name = "duo_sgemm"};
     line++->implementation = duo_api_implementation(h->context, NULL, true);
-    if (room) *line = (duo_host_line){.name = "duo_sgemm, resident", .resident = true};
+    if (room) *line = (duo_host_line){.name = "duo_sgemm, on the GPU", .resident = true};
     line++->implementation = duo_api_implementation(h->bench->context, NULL, true);
     if (room && h->bench->cublas_why == NULL &&
         duo_peer_cublas(&line->implementation, DUO_SGEMM, NULL, true)) {

@@ -111,7 +111,9 @@ void duo_host_print(const duo_host *h, const duo_host_group *g, bool first)
     const bool csv = h->bench->csv;
     const char *const memory = duo_place_names[h->arrays.place];
     duo_table table = duo_table_open(csv);
-    if (!csv) printf("\n%s, %s\n", memory, duo_text_shape(DUO_SGEMM, g->problem.shape, shape));
+    if (!csv)
+        printf("\n%s, %s\n", duo_place_titles[h->arrays.place],
+               duo_text_shape(DUO_SGEMM, g->problem.shape, shape));
     if (!csv || first) print_row(&table, memory, g, &g->line[DUO_OURS_LINE]);
     table.titles = false;
     for (int i = 0; i < DUO_HOST_LINES; i++) {
@@ -127,12 +129,11 @@ void duo_host_foot(const duo_host *h)
 {
     if (h->bench->csv) return;
     printf(
-        "\nThe host has C at the end of each call, but of \"resident\": on device %d. beta = 0.\n"
+        "\nThe host has C at the end of each call, but of \"on the GPU\": on device %d. beta = 0.\n"
         "x ours: its time / duo_sgemm's. cuBLASXt: the best of its blocks 1024, 2048 and 4096.\n"
-        "%% bound: of the bound, by the rates above and the resident product. arrival: f of A and "
-        "B\n"
-        "give f^2 of C, and the last 1/64 of C comes home; link: bytes up and down at the rate of\n"
-        "both ways; memcpy: the bytes of plain memory, once each.\n"
+        "%% bound: of the bound, by the rates above and the product on the GPU. arrival: f of A\n"
+        "and B give f^2 of C, and the last 1/64 of C comes home; link: bytes up and down at the "
+        "rate\nof both ways; memcpy: the bytes of plain memory, once each.\n"
         "error/u: largest |error| / |A||B| in 2^-24, of a row, a column and 64 entries, against "
         "float64.\n",
         h->device);

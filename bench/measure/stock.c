@@ -6,6 +6,7 @@
 #include <string.h>
 
 const char *const duo_place_names[DUO_PLACES] = {"pageable", "pinned", "resident"};
+const char *const duo_place_titles[DUO_PLACES] = {"plain", "pinned", "on the GPU"};
 
 enum { BOUNDARY_FLOATS = 64, BOUNDARY_BYTES = 4 * BOUNDARY_FLOATS };
 

@@ -15,7 +15,10 @@ typedef enum duo_place {
     DUO_PLACES
 } duo_place;
 
+/* "pageable", "pinned", "resident": in CSV and JSON. */
 extern const char *const duo_place_names[DUO_PLACES];
+/* "plain", "pinned", "on the GPU": the words for places of operands in output for people. */
+extern const char *const duo_place_titles[DUO_PLACES];
 
 /*
  * A stock: random floats to read and room to write, allocated once. Problems take their operands

@@ -58,7 +58,8 @@ static void print_row(const checks *c, const duo_call *call, bool titles, const 
 {
     duo_table t = duo_table_open(c->bench->csv);
     t.titles = titles;
-    duo_cell_word(&t, "memory", "memory", -8, duo_place_names[c->arrays.place]);
+    duo_cell_word(&t, "memory", "memory", -10,
+                  (t.form == DUO_AS_CSV ? duo_place_names : duo_place_titles)[c->arrays.place]);
     duo_cell_count(&t, "n", "n", 6, call->n);
     duo_cell_seconds(&t, "seconds", "unchecked", median[NONE]);
     duo_cell_seconds(&t, "checked_seconds", "checked", median[EACH]);

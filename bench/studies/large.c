@@ -30,7 +30,7 @@ static void print_head(const large *l, double fill_seconds)
     printf("%ssgemm %s %s, %s, %s; device memory: %s; made in %s\n", mark,
            duo_text_shape(DUO_SGEMM, l->problem.shape, shape),
            duo_text_transposes(l->problem.transa, l->problem.transb),
-           duo_place_names[l->arrays.place], duo_text_bytes(duo_problem_bytes(&l->problem), bytes),
+           duo_place_titles[l->arrays.place], duo_text_bytes(duo_problem_bytes(&l->problem), bytes),
            cap != NULL ? cap : "all", duo_text_seconds(fill_seconds, seconds));
     fflush(stdout);
 }

@@ -58,7 +58,8 @@ static void print_row(const new_memory *n, const duo_call *call, bool titles, co
     duo_table t = duo_table_open(n->bench->csv);
     const double longer = median[USED] > median[PAGES] ? median[USED] : median[PAGES];
     t.titles = titles;
-    duo_cell_word(&t, "memory", "A, B", -8, duo_place_names[n->arrays.place]);
+    duo_cell_word(&t, "memory", "A, B", -10,
+                  (t.form == DUO_AS_CSV ? duo_place_names : duo_place_titles)[n->arrays.place]);
     duo_cell_count(&t, "n", "n", 6, call->n);
     duo_cell_seconds(&t, "used_seconds", "C used", median[USED]);
     duo_cell_seconds(&t, "new_seconds", "C new", median[NEW]);

@@ -22,8 +22,8 @@
 
 static const char doc[] =
     "Predicts every candidate of one call from the profile in use, and names the one that would "
-    "run. Nothing is computed. Operands are in plain host memory unless an option says otherwise. "
-    "Of a product that the GPU would do with operands in host memory, the plan, too: the parts in "
+    "run. Nothing is computed. Operands are in plain memory unless an option says otherwise. "
+    "Of a product that the GPU would do with plain or pinned operands, the plan, too: the parts in "
     "which they are sent, multiplied and fetched."
     "\vSizes are whole numbers, as in 1000, 2^20 or 1e6. OPERANDS is a list: a, b, c of sgemm; x, "
     "y, result of the reductions; or all. An operand is in one place.\n\n"
@@ -56,7 +56,7 @@ static const char *reside(duo_operand *o) { return put(o, DUO_AT_DEVICE); }
 static const char *prepare(duo_operand *o)
 {
     if (o->written) return "the output cannot be prepared";
-    if (!o->on_device) return "what is prepared is kept or resident";
+    if (!o->on_device) return "what is prepared is kept or on the GPU";
     o->prepared = true;
     return NULL;
 }
@@ -100,9 +100,9 @@ static error_t parse_bytes(const duo_option *option, struct argp_state *state, c
 static const duo_option options[] = {
     {"resident", 0, "OPERANDS", 0, parse_operands, 0, RESIDENT, 0,
      "These are on the GPU (duo_malloc, duo_adopt)"},
-    {"pinned", 0, "OPERANDS", 0, parse_operands, 0, PINNED, 0, "These are in pinned host memory"},
+    {"pinned", 0, "OPERANDS", 0, parse_operands, 0, PINNED, 0, "These are in pinned memory"},
     {"kept", 0, "OPERANDS", 0, parse_operands, 0, KEPT, 0,
-     "These are kept host arrays, current on the GPU"},
+     "These are kept, and current on the GPU"},
     {"prepared", 0, "OPERANDS", 0, parse_operands, 0, PREPARED, 0,
      "These were given to duo_prepare, and are split already; a, b, kept or on the GPU"},
     {"path", 0, "auto|cpu|gpu", 0, duo_parse_choice, AT(path), 0, 0, "Which side may serve"},
@@ -246,8 +246,9 @@ static int explain_plan(const arguments *a, const duo_call *call, const duo_cond
     duo_explained_plan explained;
     if (!is_streamed(call, conditions, &best)) {
         if (!a->csv) return EXIT_SUCCESS;
-        fprintf(stderr, "duoblas: the call has no plan: the GPU does not do it with operands in "
-                        "host memory\n");
+        fprintf(stderr,
+                "duoblas: the call has no plan: the GPU does not do it with plain or pinned "
+                "operands\n");
         return DUO_EXIT_FAILURE;
     }
     if (!duo_explain_plan_open(&explained, call, best.algorithm, conditions,

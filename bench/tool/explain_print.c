@@ -15,22 +15,13 @@ const char *const *duo_explain_operands(duo_operation operation)
 
 static void print_operands(const duo_call *call)
 {
-    static const char *const where[] = {
-        [DUO_AT_UNUSED] = "not used",
-        [DUO_AT_PAGEABLE] = "host, pageable",
-        [DUO_AT_PINNED] = "host, pinned",
-        [DUO_AT_KEPT] = "host, kept, current on the GPU",
-        [DUO_AT_STALE] = "host, kept, stale",
-        [DUO_AT_DEVICE] = "GPU",
-        [DUO_AT_REMEMBERED] = "host, pageable, sent before",
-    };
     const char *const *const names = duo_explain_operands(call->operation);
     for (int i = 0; i < DUO_OPERANDS; i++) {
         char size[DUO_TEXT];
         const duo_operand *const o = &call->operand[i];
         if (!o->read && !o->written) continue;
         printf("  %-7s %10s   %s%s\n", names[i], duo_text_bytes(duo_operand_bytes(o), size),
-               where[o->residence],
+               duo_text_residence(o->residence),
                o->written    ? " (written)"
                : o->prepared ? " (prepared)"
                              : "");
@@ -111,7 +102,7 @@ static void print_reason(const duo_decision *d)
     for (int i = 0; i < d->candidates && d->side == DUO_SIDE_CPU; i++)
         if (d->candidate[i].accepts && d->candidate[i].side == DUO_SIDE_GPU &&
             d->candidate[i].predicted_seconds - d->parts[i].transfer_seconds < won) {
-            printf("With its operands resident the GPU would win: the transfers decide.\n");
+            printf("With its operands on the GPU it would win: the transfers decide.\n");
             return;
         }
 }

@@ -92,6 +92,18 @@ const char *duo_text_transposes(bool transa, bool transb)
     return names[transa][transb];
 }
 
+const char *duo_text_residence(duo_residence residence)
+{
+    static const char *const names[] = {[DUO_AT_UNUSED] = "not used",
+                                        [DUO_AT_PAGEABLE] = "plain",
+                                        [DUO_AT_PINNED] = "pinned",
+                                        [DUO_AT_KEPT] = "kept, current on the GPU",
+                                        [DUO_AT_STALE] = "kept, stale on the GPU",
+                                        [DUO_AT_DEVICE] = "on the GPU",
+                                        [DUO_AT_REMEMBERED] = "plain, sent before"};
+    return names[residence];
+}
+
 const char *duo_text_side(duo_side side) { return side == DUO_SIDE_CPU ? "cpu" : "gpu"; }
 
 const char *duo_text_blas_says(const char *config, const char *core, char *text, size_t size)

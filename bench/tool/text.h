@@ -25,6 +25,8 @@ void duo_text_wrap(const char *label, const char *text, FILE *file);
 const char *duo_text_shape(duo_operation operation, const int64_t shape[3], char text[DUO_TEXT]);
 /* "nn", "nt", "tn" or "tt" */
 const char *duo_text_transposes(bool transa, bool transb);
+/* "plain", "pinned", "kept", "on the GPU": where an operand is, in output for people. */
+const char *duo_text_residence(duo_residence residence);
 /* "cpu" or "gpu" */
 const char *duo_text_side(duo_side side);
 
