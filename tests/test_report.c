@@ -34,6 +34,14 @@ static const char *read_back(const char *path)
     return text;
 }
 
+/* Are the GPU's figures predicted? */
+static void set_predicted(duo_crossover *x, bool predicted)
+{
+    for (int i = 0; i < x->cases; i++)
+        for (int place = 0; place < DUO_PLACES; place++)
+            x->item[i].figure[DUO_SERIES_GPU + place].predicted = predicted;
+}
+
 /* The same machine without its GPU: the GPU's figures are then predicted. */
 static duo_crossover *without_gpu(void)
 {
@@ -41,9 +49,7 @@ static duo_crossover *without_gpu(void)
     if (x == NULL) return NULL;
     x->gpu = false;
     x->why = "it was taken out";
-    for (int i = 0; i < x->cases; i++)
-        for (int place = 0; place < DUO_PLACES; place++)
-            x->item[i].figure[DUO_SERIES_GPU + place].predicted = true;
+    set_predicted(x, true);
     duo_crossover_outlook(x);
     return x;
 }
@@ -67,16 +73,17 @@ static void terminal(void)
     duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
     if (x == NULL) return;
     static const char verdict[] =
+        "A product of 1000 x 1000 takes 1.67 ms on this CPU, and on the GPU, if its\n"
+        "matrices stay there, 18.3 us: the GPU is 91 times as fast.\n"
+        "With plain matrices, sent in each call: 543 us: the GPU is 3.1 times as fast.\n"
         "From n = 344 on, sgemm of plain arrays is faster on this GPU.\n"
-        "sasum, ssum and sdot of plain arrays are never faster on this GPU.\n"
-        "sgemm at n = 1000: CPU 1.67 ms, GPU 543 us with copies: GPU 3.1 times as fast.\n"
-        "With arrays that stay on the GPU: 18.3 us, GPU 91 times as fast.\n";
+        "sasum, ssum and sdot of plain arrays are never faster on this GPU.\n";
     test_case("terminal/verdict");
     CHECK(strncmp(printed(x, false), verdict, strlen(verdict)) == 0, "it begins %.400s", text);
-    check_lines(text, 95);
-    test_contains(text, "      16   9.61 ns   12.7 us CPU 1300x ");
-    test_contains(text, "    1000   1.67 ms    543 us  GPU 3.1x ");
-    CHECK(strstr(text, " 0.0") == NULL && strstr(text, "~") == NULL, "no ratio of 0, no guess");
+    check_lines(text, 105);
+    test_contains(text, "     16  9.61 ns  12.7 us CPU 1300x ");
+    test_contains(text, "   1000  1.67 ms   543 us  GPU 3.1x ");
+    CHECK(strstr(text, " 0.0x") == NULL && strstr(text, " ~1") == NULL, "no ratio of 0, no guess");
 
     test_case("terminal/full");
     for (int i = 0; i < x->cases; i++)
@@ -84,8 +91,8 @@ static void terminal(void)
             x->item[i].figure[series].low_seconds = x->item[i].figure[series].high_seconds =
                 x->item[i].figure[series].median_seconds;
     check_lines(printed(x, true), 2000);
-    test_contains(text, "  8192 x 8192 x 16 plain  sgemm_gpu_");
-    test_contains(text, "sgemm 16 x n x n");
+    test_contains(text, "  8192 x 8192 x 16 plain      sgemm_gpu_");
+    test_contains(text, "sgemm, 16 x n x n");
     free(x);
 }
 
@@ -94,15 +101,21 @@ static void terminal_predicted(void)
     duo_crossover *const x = without_gpu();
     if (x == NULL) return;
     test_case("terminal/no-gpu");
-    check_lines(printed(x, false), 105);
-    CHECK(strncmp(text, "Predicted: on an H100 sgemm of plain arrays is faster from n = ", 62) == 0,
-          "it begins %.80s", text);
-    test_contains(text, "\nPredicted: on an H200 sgemm of plain arrays is faster from n = ");
-    test_contains(text, "\nPredicted: reductions of plain arrays are never faster.\n");
+    check_lines(printed(x, false), 116);
+    static const char best[] =
+        "A product of 1000 x 1000 takes 1.67 ms on this CPU, and on an H100, ";
+    CHECK(strncmp(text, best, strlen(best)) == 0, "it begins %.80s", text);
+    test_contains(text, " us (predicted): the GPU is ");
+    test_contains(text,
+                  "\nPredicted: on an H100, sgemm of plain arrays is faster from some n between ");
+    test_contains(text,
+                  "\nPredicted: on an H200, sgemm of plain arrays is faster from some n between ");
+    test_contains(text,
+                  "\nPredicted: on an H100 or an H200, sasum, ssum and sdot of plain arrays are");
     test_contains(text, "There is no GPU here.");
     test_contains(text, "0.6 to 1.8 times");
     test_contains(text, "GPU   none: it was taken out");
-    test_contains(text, "~344");
+    test_contains(text, "\nsgemm, n x n x n         ~29");
 
     test_case("terminal/part-predicted");
     x->gpu = true;
@@ -128,9 +141,9 @@ static void terminal_resident(void)
     resident->median_seconds = 2.0 * duo_crossover_cpu(example)->median_seconds;
     resident->predicted = true;
     printed(x, false);
-    test_contains(text, "With arrays that stay on the GPU: 3.34 ms (predicted), CPU 2.0 times as");
+    test_contains(text, " 3.34 ms (predicted): the CPU is 1.2 to 3.6 times as fast.\n");
     resident->median_seconds = 0.0;
-    CHECK(strstr(printed(x, false), "With arrays that stay") == NULL, "nothing is known");
+    CHECK(strstr(printed(x, false), "and on the GPU") == NULL, "nothing is known");
     x->wanted[DUO_SGEMM] = false;
     CHECK(strstr(printed(x, false), "sgemm: C = A B") == NULL, "there is no sgemm");
     free(x);
@@ -159,7 +172,33 @@ static void terminal_groups(void)
                 x->item[i].problem.operation == DUO_SDOT ? 1e-4 : 1e-5;
     printed(x, false);
     test_contains(text, "From n = 1.71 M (sasum) to ");
-    test_contains(text, " (sdot) on, sasum, ssum and sdot of plain arrays\nare faster");
+    test_contains(text, " (sdot) on, sasum, ssum and sdot of plain");
+    free(x);
+}
+
+/* Runs and quartiles are in the tables that come without an option; so is the number of calls. */
+static void terminal_spread(void)
+{
+    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
+    if (x == NULL) return;
+    for (int i = 0; i < x->cases; i++)
+        for (int series = 0; series < DUO_SERIES; series++) {
+            duo_figure *const f = &x->item[i].figure[series];
+            f->low_seconds = 0.98 * f->median_seconds;
+            f->high_seconds = 1.05 * f->median_seconds;
+            f->rounds = x->item[i].n > 1000 ? 5 : 15;
+        }
+    test_case("terminal/spread");
+    check_lines(printed(x, false), 105);
+    test_contains(text, "\nsgemm, C = A*B, m x n x k: n x n x n; 5 to 15 runs each\n");
+    test_contains(text, "GPU 3.1x   261 us  GPU 6.4x  18.3 us   GPU 91x  5.0\n");
+    test_case("terminal/calls"); /* as the page's */
+    test_contains(text, "used once         10 times        100 times       1000 times\n");
+    test_contains(text,
+                  "\nsgemm               344              145              113              109\n");
+    x->calls[0] = 50;
+    printed(x, false);
+    test_contains(text, "           50 times\nsgemm, n x n x n ");
     free(x);
 }
 
@@ -230,8 +269,45 @@ static void picture(void)
     CHECK(duo_crossover_plot(x, path), "written");
     check_markup(read_back(path));
     test_contains(text, "which is not here: its times are predicted");
-    test_contains(text, ">plain: from 344 (predicted)</text>");
+    test_contains(text, ">plain: ~29");
     CHECK(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL, "a number is none");
+    test_folder_end();
+    free(x);
+}
+
+/* ---- Markdown ---- */
+
+/* Every row of a table has as many cells as its titles. */
+static void check_tables(const char *markdown)
+{
+    int cells = 0, tables = 0;
+    for (const char *line = markdown; *line != '\0';) {
+        const int length = (int)strcspn(line, "\n");
+        int bars = 0;
+        for (int i = 0; i < length; i++) bars += line[i] == '|';
+        CHECK(bars == 0 || cells == 0 || bars == cells, "%d, not %d: %.*s", bars, cells, length,
+              line);
+        tables += cells == 0 && bars > 0;
+        cells = bars;
+        line += length + (line[length] == '\n');
+    }
+    CHECK(tables == 2 + DUO_OPERATIONS, "%d tables", tables);
+}
+
+static void markdown(void)
+{
+    char path[600];
+    duo_crossover *const x = without_gpu();
+    if (x == NULL) return;
+    test_folder_begin();
+    snprintf(path, sizeof path, "%s/crossover.md", test_folder());
+    test_case("markdown/tables");
+    CHECK(duo_crossover_markdown(x, path), "written");
+    check_tables(read_back(path));
+    test_contains(text, "\n* A product of 1000 x 1000 takes 1.67 ms on this CPU");
+    test_contains(text,
+                  "\n| operation, shape | plain | pinned | on the GPU |\n|---|---:|---:|---:|\n");
+    test_contains(text, "\n| 1000 x 1000 x 1000 | 1.67 ms | ~543 us | GPU 3.1x |");
     test_folder_end();
     free(x);
 }
@@ -284,6 +360,8 @@ static void json(void)
     const cJSON *const c = find(get(root, "crossings"), "sgemm", "n x n x n", "pageable");
     CHECK(number(c, "threshold") == 384 && number(c, "largest") == 8192, "sizes");
     CHECK(number(c, "meet") > 343 && number(c, "meet") < 345, "meet");
+    CHECK(number(c, "meet_low") == number(c, "meet") && number(c, "meet_high") == number(c, "meet"),
+          "no noise is known: no range");
     const cJSON *const never = find(get(root, "crossings"), "ssum", "n", "pinned");
     CHECK(strcmp(cJSON_GetStringValue(get(never, "verdict")), "never") == 0, "never");
     CHECK(cJSON_IsNull(get(never, "threshold")) && cJSON_IsNull(get(never, "meet")), "null");
@@ -362,7 +440,7 @@ static void noise(void)
     check_first(lines, "", noisy);
     CHECK(strstr(text, "Predicted") == NULL && strstr(text, "There is no GPU here.") == NULL,
           "a verdict: %.400s", text);
-    check_lines(text, 105);
+    check_lines(text, 116);
     test_case("noise/page");
     CHECK(duo_crossover_report(x, path), "written");
     check_markup(read_back(path));
@@ -388,18 +466,21 @@ static void noise(void)
     x->ignore_noise = true;
     printed(x, false);
     check_first(text, "", "NOISY: 2 other processes were running;");
-    test_contains(text, "\nPredicted: on an H100 sgemm of plain arrays is ");
+    test_contains(text, "\nPredicted: on an H100, sgemm of plain arrays is ");
     CHECK(strstr(text, "Do not believe") == NULL, "and believed all the same");
     test_folder_end();
     free(x);
 }
 
-/* "A to B times as fast predicted": their quotient. */
+/* "the GPU is A to B times as fast": the quotient of A and B in the first sentence. */
 static double width_of_example(const duo_crossover *x)
 {
     double low = 0.0, high = 0.0;
-    const char *const at = strstr(printed(x, false), "ms here; ");
-    CHECK(at != NULL && sscanf(at, "ms here; %lf to %lf times", &low, &high) == 2, "%.400s", text);
+    duo_sentences sentences;
+    duo_crossover_verdict(x, &sentences);
+    const char *const at = strstr(sentences.text[0], "the GPU is ");
+    CHECK(at != NULL && sscanf(at, "the GPU is %lf to %lf times", &low, &high) == 2, "%s",
+          sentences.text[0]);
     return high / low;
 }
 
@@ -415,14 +496,20 @@ static void noise_in_ranges(void)
     const double with = width_of_example(x);
     CHECK(alone > 2.5 && with > 1.1 * alone, "the ends of the range are as %g, with noise %g",
           alone, with);
-    test_contains(text, "may be off by 9 %");
+    test_contains(printed(x, false), "may be off by 9 %");
     test_case("noise/range/measured");
     x->gpu = true;
     x->outlooks = 0;
-    test_contains(printed(x, false), ": GPU 2.8 to\n3.3 times as fast.\n");
+    set_predicted(x, false);
+    test_contains(printed(x, false), ": the GPU is 2.8 to 3.3 times as\nfast.\n");
+    test_case("noise/range/either"); /* the noise hides which side is faster */
+    x->noise = (duo_noise){.looks = 9, .noisy = true, .error = 8.0};
+    x->ignore_noise = true;
+    test_contains(printed(x, false), "the GPU may be up to 28");
+    x->ignore_noise = false;
     test_case("noise/range/nothing-measured");
     x->noise = (duo_noise){.noisy = true, .error = DUO_NOISE_MOST};
-    test_contains(printed(x, false), ": GPU 3.1\ntimes as fast.\n");
+    test_contains(printed(x, false), "543 us: the GPU is 3.1 times as fast.\n");
     free(x);
 }
 
@@ -432,8 +519,10 @@ int main(int argc, char **argv)
                                        {"terminal_predicted", terminal_predicted},
                                        {"terminal_resident", terminal_resident},
                                        {"terminal_groups", terminal_groups},
+                                       {"terminal_spread", terminal_spread},
                                        {"page", page},
                                        {"picture", picture},
+                                       {"markdown", markdown},
                                        {"json", json},
                                        {"csv", csv},
                                        {"noise", noise},

@@ -228,7 +228,7 @@ expect 1 crossover --verify --csv "$place/no/such/folder/verified.csv"
 says err 'cannot write'
 
 # Files that cannot be written are refused before anything is measured.
-for option in --csv --plot --json= --report; do
+for option in --csv --plot --json= --report --markdown; do
     case $option in *=) ;; *) option="$option " ;; esac
     # shellcheck disable=SC2086 # the option and its value
     expect 1 crossover --no-profile ${option}$place/no/such/folder/figures.svg
@@ -239,12 +239,14 @@ done
 short='crossover --quick --ignore-noise --operations ssum --max-seconds 1'
 mkdir "$place/files"
 expect 0 $short --profile "$place/files/mine.ini" --plot "$place/figures.svg" \
-    --report "$place/page.html" --json="$place/all.json"
+    --report "$place/page.html" --json="$place/all.json" --markdown "$place/all.md" --calls 7,70
 for line in 'Profile: .*/mine.ini' 'CSV: .*/mine.csv' 'Plot: .*/figures.svg' 'JSON: .*/all.json' \
-    'Report: .*/page.html'; do
+    'Report: .*/page.html' 'Markdown: .*/all.md' '7 times +70 times$'; do
     says out "^$line"
 done
-checks=$((checks + 3))
+checks=$((checks + 4))
+grep -q '^| operation, shape | 7 times | 70 times |$' "$place/all.md" ||
+    fail "the Markdown does not have the calls"
 grep -q '^</svg>$' "$place/figures.svg" || fail "the plot is no whole SVG"
 grep -q '^</html>$' "$place/page.html" || fail "the report is no whole page"
 [ ! -e "$place/files/mine.svg" ] || fail "a plot stands beside the profile, though it was sent away"

@@ -61,6 +61,22 @@ static error_t parse_plot(const duo_option *option, struct argp_state *state, co
     return duo_files_is_svg(value) ? 0 : duo_tool_bad_value(option, state, value);
 }
 
+static error_t parse_calls(const duo_option *option, struct argp_state *state, const char *value)
+{
+    int64_t *const calls = duo_option_target(option, state);
+    memset(calls, 0, sizeof(int64_t[DUO_CALLS]));
+    const char *at = value;
+    for (int i = 0; i < DUO_CALLS; i++) {
+        char number[24];
+        const size_t length = strcspn(at, ",");
+        snprintf(number, sizeof number, "%.*s", (int)(length < 23 ? length : 23), at);
+        if (!duo_tool_size(number, &calls[i])) break;
+        if (at[length] == '\0') return 0;
+        at += length + 1;
+    }
+    return duo_tool_bad_value(option, state, value);
+}
+
 static error_t parse_verify(const duo_option *option, struct argp_state *state, const char *value)
 {
     duo_arguments *const a = state->input;
@@ -80,6 +96,11 @@ static const duo_option options[] = {
      "Print all sizes and shapes, who did them and quartiles"},
     {"report", 0, "FILE", 0, duo_parse_text, AT(files.report), 0, 0,
      "Write a page of HTML: verdict, curves, tables"},
+    {"markdown", 0, "FILE", MEASURE, duo_parse_text, AT(files.markdown), 0, 0,
+     "Write verdict and tables as Markdown, for an issue"},
+    {"calls", 0, "N[,...]", MEASURE, parse_calls, AT(x.calls), 0, 0,
+     "Show from what size on the GPU pays for this many calls on the same arrays, at most four "
+     "numbers (default 1,10,100,1000)"},
     {"json", 0, "?FILE", MEASURE, parse_json, AT(files), 0, 0,
      "Write everything for programs; without FILE to stdout, and nothing else there"},
     {"csv", 0, "FILE", 0, duo_parse_text, AT(files.csv), 0, 0,

@@ -63,6 +63,15 @@ double duo_crossover_gpu_seconds(const duo_case *c, duo_use use)
     return use.factor * (first + (calls - 1.0) * further) / calls;
 }
 
+int duo_crossover_calls(const duo_crossover *x, int64_t calls[DUO_CALLS])
+{
+    static const int64_t usual[DUO_CALLS] = {1, 10, 100, 1000};
+    int count = 0;
+    memcpy(calls, x->calls[0] > 0 ? x->calls : usual, sizeof usual);
+    while (count < DUO_CALLS && calls[count] > 0) count++;
+    return count;
+}
+
 /* log(GPU time / CPU time): negative if the GPU wins; NaN: nothing to compare. */
 static double log_ratio(const duo_case *c, duo_use use)
 {

@@ -20,6 +20,7 @@
 typedef struct duo_figure {
     double median_seconds, minimum_seconds; /* 0: none */
     double low_seconds, high_seconds;       /* quartiles of the rounds; 0: not measured */
+    int rounds;                             /* 0: not known */
     const char *algorithm;                  /* NULL: nobody has tried */
     int threads;                            /* 0 on the GPU */
     int session;                            /* which one measured it (duo_crossover) */
@@ -55,7 +56,7 @@ typedef struct duo_case {
     duo_figure figure[DUO_SERIES];
 } duo_case;
 
-enum { DUO_CASES = 256, DUO_SESSIONS = 8 };
+enum { DUO_CASES = 256, DUO_SESSIONS = 8, DUO_CALLS = 4 };
 
 /* ---- The size from which the GPU wins ---- */
 
@@ -94,7 +95,8 @@ typedef struct duo_crossover {
     /* options */
     bool quick, cold, wanted[DUO_OPERATIONS];
     bool ignore_noise;
-    double most_seconds; /* for the whole run, files included */
+    double most_seconds;      /* for the whole run, files included */
+    int64_t calls[DUO_CALLS]; /* numbers of calls on the same arrays; 0: none further, or default */
     uint64_t seed;
     const duo_profile *gpu_profile; /* another GPU for the outlook; NULL: none */
 
@@ -275,6 +277,9 @@ typedef struct duo_use {
     double factor;
 } duo_use;
 
+/* The numbers of calls to show; returns how many. */
+int duo_crossover_calls(const duo_crossover *x, int64_t calls[DUO_CALLS]);
+
 static inline duo_use duo_one_call(duo_place place) { return (duo_use){place, 1, 1.0}; }
 
 /* Mean seconds of a call; 0: not known. */
@@ -301,6 +306,13 @@ typedef struct duo_range {
 } duo_range;
 duo_range duo_crossover_range(const duo_crossover *x, bool predicted);
 
+/* A crossing, and where it would be at both ends of that range. */
+typedef struct duo_ends {
+    duo_crossing crossing, early, late;
+} duo_ends;
+duo_ends duo_crossover_ends(const duo_crossover *x, duo_operation operation, const char *family,
+                            duo_use use);
+
 /* Predicts other GPUs: the one of x->gpu_profile; without any GPU here, also an H100 and an
  * H200. */
 void duo_crossover_outlook(duo_crossover *x);
@@ -323,6 +335,8 @@ extern const char *const duo_crossover_terms, *const duo_crossover_math;
 const char *duo_crossover_caveat(const duo_crossover *x, char text[DUO_SENTENCE]);
 /* "327", "never", "always" or "-" */
 const char *duo_crossing_text(const duo_crossing *crossing, char text[DUO_TEXT]);
+/* The same with the range if that is wide: "48 to 441", "up to 441", "48 or never" */
+const char *duo_ends_text(const duo_ends *ends, char text[DUO_TEXT]);
 
 /* ---- print.c ---- */
 
@@ -347,6 +361,11 @@ bool duo_crossover_plot(const duo_crossover *x, const char *path);
 
 /* Writes all as one HTML page without other files. */
 bool duo_crossover_report(const duo_crossover *x, const char *path);
+
+/* ---- markdown.c ---- */
+
+/* Writes the verdict, the machine and the tables of the terminal as Markdown, for an issue. */
+bool duo_crossover_markdown(const duo_crossover *x, const char *path);
 
 /* ---- time.c: choosing figures that fit into the time ---- */
 

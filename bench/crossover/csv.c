@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/selection.h"
@@ -24,10 +25,11 @@ void duo_figure_row(duo_table *t, const duo_case *c, const char *where, duo_side
         duo_cell_count(t, "k", NULL, 0, matrix ? s[2] : 0);
     }
     duo_cell_word(t, NULL, "shape", 18, duo_text_shape(c->problem.operation, s, shape));
-    duo_cell_word(t, "residence", "arrays", -6, where);
+    duo_cell_word(t, "residence", "arrays", -10, where);
     duo_cell_word(t, "side", NULL, 0, duo_text_side(side));
     duo_cell_word(t, "algorithm", "algorithm", -18, f->algorithm);
     duo_cell_count(t, "threads", "thr", 3, f->threads);
+    duo_cell_count(t, csv ? NULL : "rounds", NULL, 0, f->rounds > 0 ? f->rounds : -1);
     duo_cell_seconds(t, "seconds_median", "time", f->median_seconds);
     duo_cell_seconds(t, "seconds_min", NULL, f->minimum_seconds);
     duo_cell_seconds(t, csv ? NULL : "seconds_low", "from", low);
@@ -60,10 +62,60 @@ static void faster_cell(duo_table *t, double log_ratio)
     duo_cell_word(t, NULL, "faster", 9, faster);
 }
 
+/* Half of the rounds lie within this share of the time: of the least steady figure in the row. NaN:
+ * none was measured. */
+static double spread_of(const duo_case *c)
+{
+    double spread = (double)NAN;
+    for (int place = -1; place < DUO_PLACES; place++) {
+        const duo_figure *const f =
+            place < 0 ? duo_crossover_cpu(c) : duo_crossover_gpu(c, (duo_place)place);
+        if (!duo_figure_measured(f) || !(f->low_seconds > 0.0)) continue;
+        const double above = f->high_seconds / f->median_seconds - 1.0,
+                     below = 1.0 - f->low_seconds / f->median_seconds;
+        spread = fmax(spread, fmax(above, below));
+    }
+    return spread;
+}
+
+const char *const duo_figures_marks =
+    "Times are medians of one call. GPU 3.1x: the GPU is 3.1 times as fast; CPU 3.1x: the CPU is. "
+    "+-%: half of the runs lay within this share of the time, in the least steady figure of the "
+    "row. ~: predicted, not measured.";
+
+/* The least number of runs of a figure; 0: not known. *most: the largest. */
+static int runs_of(const duo_crossover *x, duo_operation operation, const char *family, int *most)
+{
+    int least = 0;
+    *most = 0;
+    for (int i = 0; i < x->cases; i++)
+        for (int series = 0; series < DUO_SERIES; series++) {
+            const duo_case *const c = &x->item[i];
+            const int rounds = c->figure[series].rounds;
+            if (c->problem.operation != operation || strcmp(c->family, family) != 0 || rounds == 0)
+                continue;
+            if (least == 0 || rounds < least) least = rounds;
+            if (rounds > *most) *most = rounds;
+        }
+    return least;
+}
+
+const char *duo_runs_text(const duo_crossover *x, duo_operation operation, const char *family,
+                          char text[DUO_TEXT])
+{
+    int most;
+    const int least = runs_of(x, operation, family, &most);
+    text[0] = '\0';
+    if (least > 0 && least < most) snprintf(text, DUO_TEXT, "; %d to %d runs each", least, most);
+    if (least > 0 && least == most)
+        snprintf(text, DUO_TEXT, "; %d run%s each", least, least == 1 ? "" : "s");
+    return text;
+}
+
 void duo_case_row(duo_table *t, const duo_case *c)
 {
     char size[DUO_TEXT];
-    const bool page = t->form == DUO_AS_HTML, matrix = c->problem.operation == DUO_SGEMM;
+    const bool page = t->form != DUO_AS_TEXT, matrix = c->problem.operation == DUO_SGEMM;
     duo_text_about((double)c->n, size);
     if (matrix) snprintf(size, sizeof size, "%" PRId64, c->n);
     if (page) duo_text_shape(c->problem.operation, c->problem.shape, size);
@@ -74,6 +126,8 @@ void duo_case_row(duo_table *t, const duo_case *c)
                   duo_crossover_gpu(c, (duo_place)place));
         faster_cell(t, duo_crossover_log_ratio(c, (duo_place)place));
     }
+    const double percent = 100.0 * spread_of(c);
+    duo_cell_number(t, NULL, page ? "spread, %" : "+-%", 4, percent < 9.95 ? 1 : 0, percent);
     duo_row_end(t);
 }
 

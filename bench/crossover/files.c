@@ -51,7 +51,7 @@ static bool possible(const char *path) { return path == NULL || duo_output_possi
 bool duo_files_possible(const duo_files *files)
 {
     return possible(files->plot) && possible(files->csv) && possible(files->json) &&
-           possible(files->report);
+           possible(files->report) && possible(files->markdown);
 }
 
 bool duo_files_beside(const char *profile, const char *ending, char *path, size_t size)
@@ -130,6 +130,7 @@ bool duo_files_write(const duo_crossover *x, const duo_files *all, const duo_pro
            good;
     good = write_one(x, "JSON", files->json, duo_crossover_json, told) && good;
     good = write_one(x, "Report", files->report, duo_crossover_report, told) && good;
+    good = write_one(x, "Markdown", files->markdown, duo_crossover_markdown, told) && good;
     duo_interrupt_allow();
     return good;
 }

@@ -6,14 +6,14 @@
 #include "choice/profile.h"
 
 typedef struct duo_files {
-    const char *profile;       /* NULL: the user's own */
-    bool named;                /* --profile names it */
-    char figures[4096];        /* beside the profile; see figures.h */
-    const char *csv, *plot;    /* NULL: beside the profile, if there is one */
-    const char *json, *report; /* NULL: none */
-    bool no_profile;           /* and no files beside it */
-    bool no_files;             /* only the profile and named files */
-    bool json_alone;           /* stdout has only the JSON */
+    const char *profile;                  /* NULL: the user's own */
+    bool named;                           /* --profile names it */
+    char figures[4096];                   /* beside the profile; see figures.h */
+    const char *csv, *plot;               /* NULL: beside the profile, if there is one */
+    const char *json, *report, *markdown; /* NULL: none */
+    bool no_profile;                      /* and no files beside it */
+    bool no_files;                        /* only the profile and named files */
+    bool json_alone;                      /* stdout has only the JSON */
 } duo_files;
 
 /* The path of a file beside a profile: PROFILE and the ending, for a profile PROFILE.ini or

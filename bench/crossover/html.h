@@ -26,10 +26,4 @@ void duo_html_cell(const char *text, bool predicted, FILE *file);
 void duo_html_row_end(FILE *file);
 void duo_html_table_end(FILE *file);
 
-/* ---- report_sizes.c: sizes from which the GPU is faster ---- */
-
-/* Three tables: for one call, for arrays that are sent once and used often, and as GPU-BLOB defines
- * it. */
-void duo_report_sizes(const duo_crossover *x, FILE *file);
-
 #endif

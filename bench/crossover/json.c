@@ -111,14 +111,15 @@ static void add_crossings(const duo_crossover *x, duo_use use, cJSON *list)
         const int families = duo_crossover_families(x, (duo_operation)operation, family);
         for (int i = 0; i < families; i++) {
             cJSON *const to = add_object(list);
-            const duo_crossing c =
-                duo_crossover_find_use(x, (duo_operation)operation, family[i], use);
+            const duo_ends ends = duo_crossover_ends(x, (duo_operation)operation, family[i], use);
             (void)cJSON_AddStringToObject(to, "operation",
                                           duo_operation_name((duo_operation)operation));
             (void)cJSON_AddStringToObject(to, "family", family[i]);
             (void)cJSON_AddStringToObject(to, "residence", duo_place_names[use.place]);
             (void)cJSON_AddNumberToObject(to, "calls", (double)use.calls);
-            add_crossing(&c, to);
+            add_crossing(&ends.crossing, to);
+            add_number(to, "meet_low", ends.early.between, ends.early.verdict == DUO_WINS_FROM);
+            add_number(to, "meet_high", ends.late.between, ends.late.verdict == DUO_WINS_FROM);
         }
     }
 }
@@ -128,10 +129,12 @@ static void add_all_crossings(const duo_crossover *x, cJSON *to)
     cJSON *const once = cJSON_AddArrayToObject(to, "crossings");
     for (int place = 0; place < DUO_PLACES; place++)
         add_crossings(x, duo_one_call((duo_place)place), once);
+    int64_t calls[DUO_CALLS];
+    const int count = duo_crossover_calls(x, calls);
     cJSON *const reuse = cJSON_AddArrayToObject(to, "break_even_reuse");
     for (int place = 0; place < DUO_PLACE_DEVICE; place++)
-        for (int64_t calls = 1; calls <= 1000; calls *= 10)
-            add_crossings(x, (duo_use){(duo_place)place, calls, 1.0}, reuse);
+        for (int i = 0; i < count; i++)
+            add_crossings(x, (duo_use){(duo_place)place, calls[i], 1.0}, reuse);
 }
 
 /* ---- Verdict ---- */

@@ -108,6 +108,19 @@ duo_range duo_crossover_range(const duo_crossover *x, bool predicted)
                        (predicted ? duo_prediction_high : 1.0) * noisy};
 }
 
+duo_ends duo_crossover_ends(const duo_crossover *x, duo_operation operation, const char *family,
+                            duo_use use)
+{
+    duo_ends ends = {.crossing = duo_crossover_find_use(x, operation, family, use)};
+    const duo_range range = duo_crossover_range(x, ends.crossing.predicted);
+    const double factor = use.factor;
+    use.factor = factor * range.low;
+    ends.early = duo_crossover_find_use(x, operation, family, use);
+    use.factor = factor * range.high;
+    ends.late = duo_crossover_find_use(x, operation, family, use);
+    return ends;
+}
+
 /* Replaces the GPU figures of `x`, which is a copy, by the profile's. */
 static void look(duo_crossover *x, duo_outlook *outlook)
 {

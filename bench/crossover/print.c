@@ -6,6 +6,7 @@
 
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/selection.h"
+#include "bench/crossover/sizes.h"
 #include "bench/tool/text.h"
 
 /* ---- Above the tables ---- */
@@ -41,43 +42,15 @@ static void print_machine(const duo_crossover *x, FILE *file)
 
 /* ---- Sizes from which the GPU wins ---- */
 
-/* The marks in the table of crossings. */
-typedef struct marks {
-    bool predicted, of[DUO_WINS_UNKNOWN + 1]; /* by verdict */
-} marks;
-
-static void print_crossing(const duo_crossover *x, duo_operation operation, const char *family,
-                           marks *seen, FILE *file)
+static void print_sizes(const duo_crossover *x, bool full, FILE *file)
 {
-    fprintf(file, "  %-5s %-11s", duo_operation_name(operation), family);
-    for (int place = 0; place < DUO_PLACES; place++) {
-        char size[DUO_TEXT], text[DUO_TEXT + 1];
-        const duo_crossing c = duo_crossover_find(x, operation, family, (duo_place)place);
-        snprintf(text, sizeof text, "%s%s", c.predicted ? "~" : "", duo_crossing_text(&c, size));
-        fprintf(file, "  %18s", text);
-        seen->predicted |= c.predicted;
-        seen->of[c.verdict] = true;
-    }
-    fputc('\n', file);
-}
-
-static void print_crossings(const duo_crossover *x, bool full, FILE *file)
-{
-    marks seen = {.predicted = false};
-    fprintf(file, "\nThe GPU %s from n =\n%19s", x->gpu ? "is faster" : "would be faster", "");
-    for (int place = 0; place < DUO_PLACES; place++)
-        fprintf(file, "  %18s", duo_place_titles[place]);
-    fputc('\n', file);
-    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        const char *family[DUO_CASES];
-        const int families = duo_crossover_families(x, (duo_operation)operation, family);
-        for (int i = 0; i < (full || families == 0 ? families : 1); i++)
-            print_crossing(x, (duo_operation)operation, family[i], &seen, file);
-    }
+    duo_table table = {.form = DUO_AS_TEXT, .file = file};
+    fprintf(file, "\nThe GPU %s from n =\n", x->gpu ? "is faster" : "would be faster");
+    duo_sizes_table(x, DUO_SIZES_ONE_CALL, full, &table);
     if (x->wanted[DUO_SGEMM]) duo_text_wrap("", duo_crossover_terms, file);
-    if (seen.predicted) fprintf(file, "~: predicted, not measured.\n");
-    if (seen.of[DUO_WINS_NEVER]) fprintf(file, "never: at no size that was measured.\n");
-    if (seen.of[DUO_WINS_ALWAYS]) fprintf(file, "always: at all sizes that were measured.\n");
+    duo_text_wrap("", duo_sizes_marks, file);
+    fprintf(file, "\nPlain arrays, sent once and used so often (--calls): from n =\n");
+    duo_sizes_table(x, DUO_SIZES_REUSE, false, &table);
 }
 
 /* ---- Times ---- */
@@ -88,13 +61,17 @@ static void print_family(const duo_crossover *x, duo_operation operation, const 
     const duo_case *at[DUO_CASES];
     const int count = duo_crossover_select(x, operation, family, full ? DUO_CASES : 12, at);
     const bool other = !x->gpu && x->outlooks > 0;
+    char title[400], runs[DUO_TEXT];
     duo_table table = {.form = DUO_AS_TEXT, .file = file, .titles = true, .dense = true};
-    fprintf(file, "\n%s%s%s%s%s\n%18s", duo_operation_name(operation),
-            operation == DUO_SGEMM ? ", C = A*B, m x n x k: " : "",
-            operation == DUO_SGEMM ? family : "", other ? "; the GPU: as predicted for " : "",
-            other ? x->outlook[0].gpu : "", "");
+    snprintf(title, sizeof title, "%s%s%s%s%s%s", duo_operation_name(operation),
+             operation == DUO_SGEMM ? ", C = A*B, m x n x k: " : "",
+             operation == DUO_SGEMM ? family : "", other ? "; the GPU: as predicted for " : "",
+             other ? x->outlook[0].gpu : "", duo_runs_text(x, operation, family, runs));
+    fputc('\n', file);
+    duo_text_wrap("", title, file);
+    fprintf(file, "%15s", "");
     for (int place = 0; place < DUO_PLACES; place++)
-        fprintf(file, "  %18s", duo_place_titles[place]);
+        fprintf(file, "  %17s", duo_place_titles[place]);
     fputc('\n', file);
     duo_case_row(&table, &x->item[0]);
     for (int i = 0; i < count; i++) duo_case_row(&table, at[i]);
@@ -103,11 +80,8 @@ static void print_family(const duo_crossover *x, duo_operation operation, const 
 static void print_marks(const duo_crossover *x, bool full, FILE *file)
 {
     char text[640];
-    snprintf(text, sizeof text,
-             "GPU 3.1x: the GPU is 3.1 times as fast; CPU 3.1x: the CPU is.%s Times are medians of "
-             "one call, caches %s. A reduction's number comes back from the GPU.%s",
-             x->gpu && x->skipped == 0 ? "" : " ~: predicted, not measured.",
-             x->cold ? "cold" : "warm",
+    snprintf(text, sizeof text, "%s Caches are %s. A reduction's number comes back from the GPU.%s",
+             duo_figures_marks, x->cold ? "cold" : "warm",
              full ? "" : " All sizes and shapes, and which algorithms ran: --full.");
     fputc('\n', file);
     duo_text_wrap("", text, file);
@@ -159,7 +133,7 @@ void duo_crossover_print(const duo_crossover *x, bool full, FILE *file)
 {
     print_verdict(x, file);
     print_machine(x, file);
-    print_crossings(x, full, file);
+    print_sizes(x, full, file);
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         const char *family[DUO_CASES];
         const int families = duo_crossover_families(x, (duo_operation)operation, family);

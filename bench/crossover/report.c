@@ -5,6 +5,7 @@
 #include "bench/crossover/html.h"
 #include "bench/crossover/panel.h"
 #include "bench/crossover/selection.h"
+#include "bench/crossover/sizes.h"
 #include "bench/tool/output.h"
 #include "bench/tool/tool.h"
 
@@ -86,15 +87,25 @@ static void curves(const duo_crossover *x, FILE *file)
     }
 }
 
+/* ---- Sizes from which the GPU is faster ---- */
+
+static void sizes(const duo_crossover *x, FILE *file)
+{
+    duo_table table = {.form = DUO_AS_HTML, .file = file};
+    for (int i = 0; i < DUO_SIZES; i++) {
+        duo_html_element("h2", duo_sizes_titles[i], file);
+        duo_html_element("p", duo_sizes_texts[i], file);
+        if (i == 0) duo_html_element("p", duo_sizes_marks, file);
+        duo_sizes_table(x, (duo_sizes)i, true, &table);
+    }
+}
+
 /* ---- Figures ---- */
 
 static void figures(const duo_crossover *x, FILE *file)
 {
     duo_html_element("h2", "Figures", file);
-    duo_html_element("p",
-                     "Medians of one call. GPU 3.1x: the GPU is 3.1 times as fast; CPU 3.1x: the "
-                     "CPU is. ~: predicted, not measured.",
-                     file);
+    duo_html_element("p", duo_figures_marks, file);
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         if (!x->wanted[operation]) continue;
         fprintf(file, "<details><summary>%s</summary>\n",
@@ -112,7 +123,7 @@ static void figures(const duo_crossover *x, FILE *file)
 /* ---- The page ---- */
 
 static void (*const sections[])(const duo_crossover *x, FILE *file) = {verdict, machine, curves,
-                                                                       duo_report_sizes, figures};
+                                                                       sizes, figures};
 
 bool duo_crossover_report(const duo_crossover *x, const char *path)
 {

@@ -29,6 +29,12 @@ void duo_series_each(const duo_case *c, duo_take_figure take, void *user);
 /* A row with the times of a case on CPU and GPU, and the faster side. */
 void duo_case_row(duo_table *table, const duo_case *c);
 
+/* Explains these rows. */
+extern const char *const duo_figures_marks;
+/* How often the figures of a family were measured: "; 5 to 15 runs each", or "" if not known. */
+const char *duo_runs_text(const duo_crossover *x, duo_operation operation, const char *family,
+                          char text[DUO_TEXT]);
+
 /* A row with one figure. */
 void duo_figure_row(duo_table *table, const duo_case *c, const char *where, duo_side side,
                     const duo_figure *f);

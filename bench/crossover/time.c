@@ -20,6 +20,7 @@ static duo_figure new_figure(const duo_crossover *x, const duo_source *s,
                     .minimum_seconds = benchmark->minimum_seconds,
                     .low_seconds = benchmark->low_seconds,
                     .high_seconds = benchmark->high_seconds,
+                    .rounds = benchmark->rounds,
                     .threads = s->implementation.threads,
                     .algorithm = s->implementation.name};
     if (benchmark->failed) return none;

@@ -16,6 +16,9 @@ const char *const duo_crossover_math =
 /* The size of the example; the nearest measured one serves. */
 static const double kExample = 1000.0;
 
+/* Ends of a range that are closer, as a logarithm, are one size. */
+static const double kApart = 0.1;
+
 static char *begin_sentence(duo_sentences *s)
 {
     return s->count < DUO_SENTENCES ? s->text[s->count++] : s->text[DUO_SENTENCES - 1];
@@ -27,6 +30,22 @@ static void __attribute__((format(printf, 2, 3))) say(duo_sentences *s, const ch
     va_start(arguments, format);
     vsnprintf(begin_sentence(s), DUO_SENTENCE, format, arguments);
     va_end(arguments);
+}
+
+const char *duo_ends_text(const duo_ends *ends, char text[DUO_TEXT])
+{
+    char low[DUO_TEXT], high[DUO_TEXT];
+    const duo_crossing *const e = &ends->early, *const l = &ends->late;
+    const bool both = e->verdict == l->verdict;
+    const double apart = both && e->verdict == DUO_WINS_FROM ? log(l->between / e->between) : 0.0;
+    if (both && apart < kApart) return duo_crossing_text(&ends->crossing, text);
+    const char *const early = duo_crossing_text(e, low), *const late = duo_crossing_text(l, high);
+    if (both) return duo_text_span(early, late, text);
+    if (e->verdict == DUO_WINS_ALWAYS && l->verdict == DUO_WINS_FROM)
+        snprintf(text, DUO_TEXT, "up to %.16s", late);
+    else
+        snprintf(text, DUO_TEXT, "%.16s or %.16s", early, late);
+    return text;
 }
 
 const char *duo_crossing_text(const duo_crossing *crossing, char text[DUO_TEXT])
@@ -137,7 +156,7 @@ static void say_measured(const duo_crossover *x, duo_sentences *s)
 
 /* ---- GPUs of other machines ---- */
 
-/* "faster from n = 250 to 520 on", "perhaps faster from n = 250 on", "never faster" ... */
+/* "faster from some n between 250 and 520 on", "perhaps faster from n = 250 on", "never faster" */
 static const char *describe_range(const duo_crossing *early, const duo_crossing *late,
                                   char text[DUO_TEXT])
 {
@@ -145,7 +164,7 @@ static const char *describe_range(const duo_crossing *early, const duo_crossing 
     duo_text_about(early->verdict == DUO_WINS_FROM ? early->between : (double)early->n, low);
     duo_text_about(late->between, high);
     if (late->verdict == DUO_WINS_FROM)
-        snprintf(text, DUO_TEXT, "faster from n = %.16s to %.16s on", low, high);
+        snprintf(text, DUO_TEXT, "faster from some n between %.12s and %.12s on", low, high);
     else if (late->verdict == DUO_WINS_ALWAYS)
         snprintf(text, DUO_TEXT, "faster at all sizes");
     else if (early->verdict != DUO_WINS_NEVER)
@@ -163,10 +182,21 @@ static double size_of(const duo_crossing *c)
                                          : 0.0;
 }
 
+/* "an H100 or an H200" */
+static const char *name_gpus(const duo_crossover *x, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < x->outlooks && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? " or " : "",
+                                 x->outlook[i].gpu);
+    return text;
+}
+
 /* Says between which sizes all reductions win on all these GPUs. */
 static void say_reductions(const duo_crossover *x, duo_sentences *s)
 {
-    char names[DUO_TEXT], range[DUO_TEXT];
+    char names[DUO_TEXT], range[DUO_TEXT], gpus[256];
     const duo_crossing *early = NULL, *late = NULL;
     group g = {.count = 0};
     for (int i = DUO_SGEMM + 1; i < DUO_OPERATIONS; i++) {
@@ -180,9 +210,8 @@ static void say_reductions(const duo_crossover *x, duo_sentences *s)
         }
     }
     if (g.count > 0)
-        say(s, "Predicted: %s of plain arrays %s %s.",
-            g.count == DUO_OPERATIONS - 1 ? "reductions" : name_group(&g, names),
-            g.count == 1 ? "is" : "are", describe_range(early, late, range));
+        say(s, "Predicted: on %s, %s of plain arrays %s %s.", name_gpus(x, gpus, sizeof gpus),
+            name_group(&g, names), g.count == 1 ? "is" : "are", describe_range(early, late, range));
 }
 
 static void say_outlooks(const duo_crossover *x, duo_sentences *s)
@@ -191,7 +220,7 @@ static void say_outlooks(const duo_crossover *x, duo_sentences *s)
         char range[DUO_TEXT];
         const duo_outlook *const o = &x->outlook[i];
         if (o->early[DUO_SGEMM].verdict != DUO_WINS_UNKNOWN)
-            say(s, "Predicted: on %s sgemm of plain arrays is %s.", o->gpu,
+            say(s, "Predicted: on %s, sgemm of plain arrays is %s.", o->gpu,
                 describe_range(&o->early[DUO_SGEMM], &o->late[DUO_SGEMM], range));
     }
     if (x->outlooks > 0) say_reductions(x, s);
@@ -215,58 +244,68 @@ static const duo_case *example_of(const duo_crossover *x)
     return best;
 }
 
-/* How many times as fast: "3.1", or "79 to 240" if the range is wide */
-static const char *say_times(double times, duo_range range, char text[DUO_TEXT])
+/* "the GPU is 3.1 times as fast", "the GPU is 79 to 240 times as fast" if the range is wide, or the
+ * CPU is; if the range has both: "neither is faster for sure". */
+static const char *say_faster(double log_ratio, duo_range range, char text[2 * DUO_TEXT])
 {
     char least[DUO_TEXT], most[DUO_TEXT];
-    duo_text_times(times / range.high, least);
-    duo_text_times(times / range.low, most);
-    if (strcmp(least, most) == 0) return strcpy(text, least);
-    snprintf(text, DUO_TEXT, "%.16s to %.16s", least, most);
+    const bool gpu = log_ratio < 0.0;
+    const double times = exp(fabs(log_ratio));
+    const double low = times / (gpu ? range.high : 1.0 / range.low);
+    const double high = times / (gpu ? range.low : 1.0 / range.high);
+    duo_text_times(high, most);
+    if (low < 1.0) {
+        snprintf(text, 2 * DUO_TEXT, "the %s may be up to %.16s times as fast", gpu ? "GPU" : "CPU",
+                 most);
+        return text;
+    }
+    duo_text_times(low, least);
+    snprintf(text, 2 * DUO_TEXT, "the %s is %.16s%s%.16s times as fast", gpu ? "GPU" : "CPU", least,
+             strcmp(least, most) == 0 ? "" : " to ", strcmp(least, most) == 0 ? "" : most);
     return text;
 }
 
-/* for figures measured here */
-static const char *say_faster(const duo_crossover *x, double log_ratio, char text[2 * DUO_TEXT])
+/* "18.3 us"; of a GPU that is not here "11.0 to 33.0 us", the range of its prediction */
+static const char *say_seconds(const duo_crossover *x, double seconds, char text[DUO_TEXT])
 {
-    char times[DUO_TEXT];
-    snprintf(text, 2 * DUO_TEXT, "%s %s times as fast", log_ratio < 0.0 ? "GPU" : "CPU",
-             say_times(exp(fabs(log_ratio)), duo_crossover_range(x, false), times));
+    char low[DUO_TEXT], high[DUO_TEXT];
+    if (x->gpu) return duo_text_time(seconds, text);
+    duo_text_time(duo_prediction_low * seconds, low);
+    duo_text_time(duo_prediction_high * seconds, high);
+    return duo_text_span(low, high, text);
+}
+
+/* "18.3 us: the GPU is 91 times as fast", with matrices in this place. */
+static const char *say_place(const duo_crossover *x, const duo_case *c, duo_place place,
+                             char text[DUO_SENTENCE / 2])
+{
+    char seconds[DUO_TEXT], faster[2 * DUO_TEXT];
+    const duo_figure *const by_gpu = duo_crossover_gpu(c, place);
+    const bool predicted = by_gpu->predicted || duo_crossover_cpu(c)->predicted;
+    snprintf(text, DUO_SENTENCE / 2, "%s%s: %s", say_seconds(x, by_gpu->median_seconds, seconds),
+             predicted || !x->gpu ? " (predicted)" : "",
+             say_faster(duo_crossover_log_ratio(c, place),
+                        duo_crossover_range(x, predicted || !x->gpu), faster));
     return text;
 }
 
-/* Says the same for operands in device memory, without copies. */
-static void say_resident(const duo_crossover *x, const duo_case *c, duo_sentences *s)
-{
-    char gpu[DUO_TEXT], faster[2 * DUO_TEXT];
-    const double log_ratio = duo_crossover_log_ratio(c, DUO_PLACE_DEVICE);
-    if (isnan(log_ratio)) return;
-    const duo_figure *const by_gpu = duo_crossover_gpu(c, DUO_PLACE_DEVICE);
-    say(s, "With arrays that stay on the GPU: %s%s, %s.",
-        duo_text_time(by_gpu->median_seconds, gpu),
-        by_gpu->predicted || duo_crossover_cpu(c)->predicted ? " (predicted)" : "",
-        say_faster(x, log_ratio, faster));
-}
-
+/* The best news comes first: matrices that stay on the GPU. */
 static void say_example(const duo_crossover *x, duo_sentences *s)
 {
-    char cpu[DUO_TEXT], gpu[DUO_TEXT], times[2 * DUO_TEXT];
+    char cpu[DUO_TEXT], on_gpu[DUO_SENTENCE / 2] = "", sent[DUO_SENTENCE / 2];
     const duo_case *const c = example_of(x);
     if (c == NULL) return;
-    const double log_ratio = duo_crossover_log_ratio(c, DUO_PLACE_PAGEABLE);
-    const duo_figure *const by_gpu = duo_crossover_gpu(c, DUO_PLACE_PAGEABLE);
-    const char *const cpu_text = duo_text_time(duo_crossover_cpu(c)->median_seconds, cpu);
-    if (!x->gpu) {
-        say(s, "sgemm at n = %lld: %s here; %s times as fast predicted on %s.", (long long)c->n,
-            cpu_text, say_times(exp(-log_ratio), duo_crossover_range(x, true), times),
-            x->outlook[0].gpu);
-        return;
-    }
-    say(s, "sgemm at n = %lld: CPU %s, GPU %s with copies%s: %s.", (long long)c->n, cpu_text,
-        duo_text_time(by_gpu->median_seconds, gpu),
-        by_gpu->predicted || duo_crossover_cpu(c)->predicted ? " (predicted)" : "",
-        say_faster(x, log_ratio, times));
-    say_resident(x, c, s);
+    const bool stays = !isnan(duo_crossover_log_ratio(c, DUO_PLACE_DEVICE));
+    say(s, "A product of %lld x %lld takes %s on this CPU%s%s%s%s.", (long long)c->n,
+        (long long)c->n, duo_text_time(duo_crossover_cpu(c)->median_seconds, cpu),
+        stays ? ", and on " : "",
+        !stays                       ? ""
+        : x->gpu || x->outlooks == 0 ? "the GPU"
+                                     : x->outlook[0].gpu,
+        stays ? ", if its matrices stay there, " : "",
+        stays ? say_place(x, c, DUO_PLACE_DEVICE, on_gpu) : "");
+    say(s, "With plain matrices, sent in each call: %s.",
+        say_place(x, c, DUO_PLACE_PAGEABLE, sent));
 }
 
 /* ---- All of them ---- */
@@ -286,9 +325,9 @@ void duo_crossover_verdict(const duo_crossover *x, duo_sentences *sentences)
     sentences->count = 0;
     say_noise(x, sentences);
     if (duo_crossover_distrusted(x)) return;
+    say_example(x, sentences);
     if (x->gpu) say_measured(x, sentences);
     say_outlooks(x, sentences);
-    say_example(x, sentences);
 }
 
 const char *duo_crossover_caveat(const duo_crossover *x, char text[DUO_SENTENCE])

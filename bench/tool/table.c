@@ -20,7 +20,7 @@ duo_table duo_table_open(bool csv)
 
 static void put_text(duo_table *t, int width, const char *text)
 {
-    const char *const before = t->dense ? " " : "  ";
+    const char *const before = !t->dense ? "  " : t->cells > 0 ? " " : "";
     const size_t begin = t->length, room = sizeof t->line - begin;
     t->length += (size_t)snprintf(t->line + begin, room, "%s%*s", before, width, text);
     if (t->length >= sizeof t->line) t->length = sizeof t->line - 1;
@@ -44,7 +44,12 @@ static void put_html(const duo_table *t, const char *text)
         duo_html_cell(text, t->guess, t->file);
 }
 
-/* Prints a cell as text, CSV or HTML: its title if these are due, else `text`; nothing if this form
+static void put_markdown(const duo_table *t, const char *text)
+{
+    fprintf(t->file, "%s%s%s |", t->cells == 0 ? "| " : " ", t->guess ? "~" : "", text);
+}
+
+/* Prints a cell as text, CSV, HTML or Markdown: its title if these are due, else `text`; nothing if this form
  * lacks the column. */
 static void put(duo_table *t, const char *name, const char *title, int width, const char *text)
 {
@@ -54,6 +59,7 @@ static void put(duo_table *t, const char *name, const char *title, int width, co
     if (t->form == DUO_AS_TEXT) put_text(t, width, text);
     if (t->form == DUO_AS_CSV) put_csv(t, text);
     if (t->form == DUO_AS_HTML) put_html(t, text);
+    if (t->form == DUO_AS_MARKDOWN) put_markdown(t, text);
     t->cells++;
     t->guess = false;
 }
@@ -96,6 +102,13 @@ static const char *csv_text(const char *format, double number, char text[DUO_TEX
     return text;
 }
 
+/* Nine characters in text; eight in dense text, which cuts a blank. */
+static const char *seconds_text(const duo_table *t, double seconds, char text[DUO_TEXT])
+{
+    if (t->form != DUO_AS_TEXT) return duo_text_time(seconds, text);
+    return duo_text_seconds(seconds, text) + (t->dense && text[0] == ' ');
+}
+
 void duo_cell_seconds(duo_table *t, const char *name, const char *title, double seconds)
 {
     char text[DUO_TEXT];
@@ -103,8 +116,7 @@ void duo_cell_seconds(duo_table *t, const char *name, const char *title, double 
     if (t->form == DUO_AS_CSV)
         put(t, name, title, 0, csv_text("%.4e", seconds, text));
     else
-        put(t, name, title, SECONDS_WIDTH,
-            (t->form == DUO_AS_TEXT ? duo_text_seconds : duo_text_time)(seconds, text));
+        put(t, name, title, SECONDS_WIDTH - t->dense, seconds_text(t, seconds, text));
 }
 
 void duo_cell_number(duo_table *t, const char *name, const char *title, int width, int decimals,
@@ -123,12 +135,20 @@ void duo_cell_number(duo_table *t, const char *name, const char *title, int widt
 
 /* ---- Rows ---- */
 
+static void end_markdown(const duo_table *t)
+{
+    fprintf(t->file, "\n");
+    for (int i = 0; i < t->cells && t->titles; i++) fprintf(t->file, i == 0 ? "|---|" : "---:|");
+    if (t->titles) fprintf(t->file, "\n");
+}
+
 void duo_row_end(duo_table *t)
 {
     while (t->length > 0 && t->line[t->length - 1] == ' ') t->length--; /* cut trailing blanks */
     if (t->form == DUO_AS_TEXT) fprintf(t->file, "%.*s\n", (int)t->length, t->line);
     if (t->form == DUO_AS_CSV) fprintf(t->file, "\n");
     if (t->form == DUO_AS_HTML) (t->titles ? duo_html_titles_end : duo_html_row_end)(t->file);
+    if (t->form == DUO_AS_MARKDOWN) end_markdown(t);
     t->cells = 0;
     t->length = 0;
     t->titles = false;

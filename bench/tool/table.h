@@ -1,5 +1,5 @@
 /*
- * table.h - rows of figures as a table for people, as CSV, as a table of HTML, or as JSON.
+ * table.h - rows of figures as a table for people, as CSV, as a table of HTML or Markdown, or as JSON.
  *
  * One function prints a row, cell by cell. A cell has its name in CSV and JSON, its title elsewhere
  * (NULL: no column), its width as text (negative: flush left), and its value. While `titles` is
@@ -13,13 +13,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
-typedef enum duo_form { DUO_AS_TEXT, DUO_AS_CSV, DUO_AS_HTML, DUO_AS_JSON } duo_form;
+typedef enum duo_form {
+    DUO_AS_TEXT,
+    DUO_AS_CSV,
+    DUO_AS_HTML,
+    DUO_AS_MARKDOWN,
+    DUO_AS_JSON
+} duo_form;
 
 typedef struct duo_table {
     duo_form form;
     FILE *file;
     bool titles;
-    bool dense;   /* text has one blank between columns, not two */
+    bool dense;   /* text has one blank between columns, not two, and narrower times */
     void *object; /* JSON: the cJSON that takes the next row */
     int cells;    /* in the row so far */
     bool guess;   /* the next cell is predicted, marked by ~ */

@@ -53,6 +53,14 @@ const char *duo_text_about(double count, char text[DUO_TEXT])
     return text;
 }
 
+const char *duo_text_span(const char *low, const char *high, char text[DUO_TEXT])
+{
+    const size_t number = strcspn(low, " ");
+    const bool alike = strcmp(low + number, high + strcspn(high, " ")) == 0;
+    snprintf(text, DUO_TEXT, "%.*s to %.28s", alike ? (int)number : 28, low, high);
+    return text;
+}
+
 const char *duo_text_times(double ratio, char text[DUO_TEXT])
 {
     const double step = ratio < 9.95 ? 0.1 : pow(10.0, floor(log10(ratio * 1.005)) - 1.0);

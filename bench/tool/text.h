@@ -16,6 +16,8 @@ const char *duo_text_seconds(double seconds, char text[DUO_TEXT]);
 const char *duo_text_bytes(double bytes, char text[DUO_TEXT]);
 /* Three digits of a count and its thousands: "66", "290 k", "1.23 M". */
 const char *duo_text_about(double count, char text[DUO_TEXT]);
+/* "4.20 to 8.23 M", "980 us to 2.94 ms": a range of two values with their units */
+const char *duo_text_span(const char *low, const char *high, char text[DUO_TEXT]);
 /* Two digits of a ratio, at least 1: "3.1", "64", "1300". */
 const char *duo_text_times(double ratio, char text[DUO_TEXT]);
 /* Prints a label and a text in lines of less than 80 columns. Every line of the text begins where
