@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/crossover/compare.h"
 #include "bench/crossover/crossover.h"
 #include "choice/profile_in_use.h"
 #include "support/crossover_csv.h"
@@ -52,6 +53,13 @@ static duo_crossover *without_gpu(void)
     set_predicted(x, true);
     duo_crossover_outlook(x);
     return x;
+}
+
+static void check_first(const char *shown, const char *before, const char *first)
+{
+    const char *const at = strstr(shown, before);
+    CHECK(at != NULL && strncmp(at + strlen(before), first, strlen(first)) == 0,
+          "first comes %.100s", at != NULL ? at + strlen(before) : shown);
 }
 
 /* ---- Terminal ---- */
@@ -383,6 +391,60 @@ static void json(void)
     free(x);
 }
 
+/* ---- Two runs ---- */
+
+static const char *compared(const duo_run *old, const duo_run *new, bool full)
+{
+    FILE *const file = fmemopen(text, sizeof text, "w");
+    duo_compare_print(old, new, full, file);
+    fclose(file);
+    return text;
+}
+
+/* A run does not differ from itself; one with a slower CPU does, and its GPU pays sooner. */
+static void comparison(void)
+{
+    duo_run old, new;
+    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
+    if (x == NULL) return;
+    x->noise = (duo_noise){.looks = 9, .processors = 16, .threads = 16, .figures_spread = 0.02};
+    duo_noise_judge(&x->noise);
+    test_case("compare/same");
+    if (!CHECK(duo_run_of(&old, x), "old")) return;
+    check_lines(compared(&old, &old, false), 60);
+    test_contains(text, "CPU: no difference but noise. The new run takes 1.00 times as long in");
+    test_contains(text, "GPU: no difference but noise. The new run takes 1.00 times as long in");
+    test_contains(text, "sgemm, n x n x n    plain            344       344     1.00   1.3\n");
+    CHECK(strstr(text, " <-\n") == NULL, "a mark");
+    check_lines(compared(&old, &old, true), 2000);
+    test_contains(text, "1000 x 1000 x 1000 plain ");
+
+    test_case("compare/slower");
+    for (int i = 0; i < x->cases; i++)
+        for (int id = 0; id < DUO_ALGORITHMS; id++)
+            if (duo_algorithm_of((duo_algorithm_id)id)->side == DUO_SIDE_CPU) {
+                x->item[i].figure[DUO_SERIES_ONE + id].median_seconds *= 1.5;
+                x->item[i].figure[DUO_SERIES_ALL + id].median_seconds *= 1.5;
+            }
+    if (!CHECK(duo_run_of(&new, x), "new")) return;
+    check_lines(compared(&old, &new, false), 2000);
+    test_contains(text,
+                  "CPU: the runs differ by more than the noise. The new run takes 1.50 times");
+    test_contains(text, "GPU: no difference but noise.");
+    test_contains(text, "  1.50   4.0 <-\n");
+    duo_run_free(&new);
+
+    test_case("compare/noisy"); /* the same, but nobody can tell */
+    x->noise.figures_spread = 0.8;
+    duo_noise_judge(&x->noise);
+    if (!CHECK(duo_run_of(&new, x), "new")) return;
+    check_first(compared(&old, &new, false), "", "NOISY: ");
+    test_contains(text, "CPU: no difference but noise. The new run takes 1.50 times");
+    duo_run_free(&new);
+    duo_run_free(&old);
+    free(x);
+}
+
 /* ---- CSV ---- */
 
 /* The CSV can be read again, and has the same answer. */
@@ -413,13 +475,6 @@ static void csv(void)
 static const char noisy[] =
     "NOISY: 2 other processes were running; figures may be off by more than 900 %. Do not believe "
     "them: there is no verdict.";
-
-static void check_first(const char *shown, const char *before, const char *first)
-{
-    const char *const at = strstr(shown, before);
-    CHECK(at != NULL && strncmp(at + strlen(before), first, strlen(first)) == 0,
-          "first comes %.100s", at != NULL ? at + strlen(before) : shown);
-}
 
 /* The noise is told first in every output, and there is no verdict. */
 static void noise(void)
@@ -524,6 +579,7 @@ int main(int argc, char **argv)
                                        {"picture", picture},
                                        {"markdown", markdown},
                                        {"json", json},
+                                       {"comparison", comparison},
                                        {"csv", csv},
                                        {"noise", noise},
                                        {"noise_in_ranges", noise_in_ranges},

@@ -252,6 +252,15 @@ grep -q '^</html>$' "$place/page.html" || fail "the report is no whole page"
 [ ! -e "$place/files/mine.svg" ] || fail "a plot stands beside the profile, though it was sent away"
 expect 0 $short --no-profile --json
 cp "$place/out" "$place/alone.json"
+expect 0 $short --no-profile --compare "$place/all.json"
+says out '^Compared with .*/all.json$'
+expect 0 crossover --compare "$place/all.json" "$place/alone.json"
+says out '^CPU: (no difference but noise|the runs differ by more than the noise)\. |in common'
+narrow
+expect 1 crossover --compare "$place/figures.svg" "$place/alone.json"
+says err 'is not of'
+expect 1 crossover --compare "$place/no/such.json"
+says err 'cannot be read'
 if command -v python3 >/dev/null; then
     checks=$((checks + 1))
     python3 - "$place/all.json" "$place/alone.json" "$place/figures.svg" <<'END' ||

@@ -28,6 +28,13 @@ mistake info --frobnicate
 mistake info extra
 mistake crossover --frobnicate
 mistake crossover extra
+mistake crossover --compare
+mistake crossover --compare a.json b.json c.json
+mistake crossover --compare a.json --json
+mistake crossover --calls 0
+mistake crossover --calls 1,2,3,4,5
+mistake crossover --calls 1,
+mistake crossover --markdown
 mistake crossover --operations sger
 mistake crossover --operations ssum,
 mistake crossover --max-seconds none

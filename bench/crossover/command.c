@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/crossover/compare.h"
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/figures.h"
 #include "bench/crossover/files.h"
@@ -27,6 +28,7 @@ static const char doc[] =
     "  $ duoblas crossover --quick\n"
     "  $ duoblas crossover --report page.html\n"
     "  $ duoblas crossover --update  # go on where Ctrl-C ended it\n"
+    "  $ duoblas crossover --compare monday.json tuesday.json\n"
     "  $ duoblas crossover --verify  # how good are the choices?";
 
 typedef struct arguments {
@@ -34,6 +36,8 @@ typedef struct arguments {
     duo_files files;
     duo_checkpoint checkpoint;
     const char *gpu_profile;
+    const char *compare, *newer; /* files of JSON; NULL: none */
+    duo_run old;
     bool full;
     bool verify;
     int problems;        /* to verify with; 0: default */
@@ -101,6 +105,9 @@ static const duo_option options[] = {
     {"calls", 0, "N[,...]", MEASURE, parse_calls, AT(x.calls), 0, 0,
      "Show from what size on the GPU pays for this many calls on the same arrays, at most four "
      "numbers (default 1,10,100,1000)"},
+    {"compare", 0, "OLD.json", MEASURE, duo_parse_text, AT(compare), 0, 0,
+     "Show this run beside an older one: ratios, and whether they differ by more than the noise. "
+     "With NEW.json nothing is measured: the two files are compared"},
     {"json", 0, "?FILE", MEASURE, parse_json, AT(files), 0, 0,
      "Write everything for programs; without FILE to stdout, and nothing else there"},
     {"csv", 0, "FILE", 0, duo_parse_text, AT(files.csv), 0, 0,
@@ -131,6 +138,25 @@ static const duo_option options[] = {
      "Give a verdict and write the profile, or judge, on a noisy machine, too"},
     {.name = NULL},
 };
+
+/* The only word is the newer file of --compare. */
+static error_t parse_word(void *into, struct argp_state *state, const char *value)
+{
+    arguments *const a = into;
+    if (a->newer != NULL) return duo_tool_refuse(state, "one file too many", value);
+    a->newer = value;
+    return 0;
+}
+
+static error_t parse_end(void *into, struct argp_state *state)
+{
+    const arguments *const a = into;
+    if (a->newer != NULL && a->compare == NULL)
+        return duo_tool_refuse(state, "only --compare OLD.json takes a file", a->newer);
+    if (a->compare != NULL && a->files.json_alone)
+        return duo_tool_refuse(state, "--compare prints tables: without", "--json");
+    return 0;
+}
 
 /* Reads the profile of another GPU. False: it cannot serve, which was said on stderr. */
 static bool read_gpu_profile(const char *path, duo_crossover *x)
@@ -171,6 +197,17 @@ static void make_profile(const duo_crossover *x, duo_profile *profile)
     duo_progress_end();
 }
 
+/* Shows this run beside the older one. */
+static bool compare_with(const arguments *a)
+{
+    duo_run new;
+    if (!duo_run_of(&new, &a->x)) return false;
+    fprintf(stdout, "\nCompared with %s\n", a->compare);
+    duo_compare_print(&a->old, &new, a->full, stdout);
+    duo_run_free(&new);
+    return true;
+}
+
 static bool run(arguments *a)
 {
     static duo_profile profile;
@@ -193,6 +230,7 @@ static bool run(arguments *a)
         good = duo_crossover_json(x, NULL);
     else
         duo_crossover_print(x, a->full, stdout);
+    if (a->compare != NULL) good = compare_with(a) && good;
     fflush(stdout);
     return duo_files_write(x, &a->files, &profile) && good;
 }
@@ -214,8 +252,22 @@ static bool verify(const arguments *a)
 /* Measures, and writes the profile. */
 static bool measure(arguments *a)
 {
-    const bool good = (a->gpu_profile == NULL || read_gpu_profile(a->gpu_profile, &a->x)) && run(a);
+    const bool good = (a->gpu_profile == NULL || read_gpu_profile(a->gpu_profile, &a->x)) &&
+                      (a->compare == NULL || duo_run_read(&a->old, a->compare)) && run(a);
+    duo_run_free(&a->old);
     duo_crossover_close(&a->x);
+    return good;
+}
+
+/* Compares two files; measures nothing. */
+static bool compare_files(const arguments *a)
+{
+    duo_run old, new;
+    if (!duo_run_read(&old, a->compare)) return false;
+    const bool good = duo_run_read(&new, a->newer);
+    if (good) duo_compare_print(&old, &new, a->full, stdout);
+    duo_run_free(&old);
+    duo_run_free(&new);
     return good;
 }
 
@@ -235,15 +287,23 @@ int duo_tool_crossover(int argc, char **argv)
 {
     arguments *const a = calloc(1, sizeof *a);
     if (a == NULL) return DUO_EXIT_FAILURE;
-    duo_arguments command = {
-        .doc = doc, .option = options, .into = a, .taker = MEASURE | VERIFY, .names = names};
+    duo_arguments command = {.words = "[NEW.json]",
+                             .doc = doc,
+                             .option = options,
+                             .into = a,
+                             .taker = MEASURE | VERIFY,
+                             .names = names,
+                             .word = parse_word,
+                             .end = parse_end};
     a->x.began = duo_now_seconds();
     duo_blas_instance_prepare();
     a->x.seed = 1;
     int status = duo_tool_parse(&command, argc, argv);
     if (status == 0) {
         complete(a);
-        const bool good = duo_files_possible(&a->files) && (a->verify ? verify(a) : measure(a));
+        const bool good = duo_files_possible(&a->files) && (a->newer != NULL ? compare_files(a)
+                                                            : a->verify      ? verify(a)
+                                                                             : measure(a));
         status = good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
     }
     free(a);

@@ -182,8 +182,7 @@ static void add_noise(const duo_noise *noise, cJSON *to)
     (void)cJSON_AddStringToObject(n, "text", duo_noise_text(noise, text, sizeof text));
 }
 
-/* The whole JSON text, to be freed; NULL: out of memory. */
-static char *make_text(const duo_crossover *x)
+char *duo_crossover_json_text(const duo_crossover *x)
 {
     cJSON *const root = cJSON_CreateObject();
     add_tool(root);
@@ -206,7 +205,7 @@ static char *make_text(const duo_crossover *x)
 bool duo_crossover_json(const duo_crossover *x, const char *path)
 {
     duo_output output = {.file = stdout};
-    char *const text = make_text(x);
+    char *const text = duo_crossover_json_text(x);
     if (text == NULL) fprintf(stderr, "duoblas: no memory for JSON\n");
     bool good = text != NULL && (path == NULL || duo_output_open(&output, path));
     if (good) fprintf(output.file, "%s\n", text);
