@@ -255,6 +255,7 @@ static int explain_plan(const arguments *a, const duo_call *call, const duo_cond
                                best.devices > 0 ? best.devices : 1,
                                conditions->device_memory_bytes))
         return DUO_EXIT_FAILURE;
+    explained.table_seconds = best.seconds;
     if (a->csv)
         duo_steps_predicted(stdout, &explained.plan);
     else

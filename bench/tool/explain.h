@@ -16,7 +16,8 @@
 typedef struct duo_explained_plan {
     duo_stream_model model;
     duo_plan plan;
-    double free_bytes; /* device memory, on each device */
+    double free_bytes;    /* device memory, on each device */
+    double table_seconds; /* of the call, as predicted without a plan */
 } duo_explained_plan;
 
 /* Makes the algorithm's plan for the call on `devices` devices. False: there is none, which was

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "bench/tool/text.h"
 #include "data/plan_clock.h"
@@ -137,12 +138,12 @@ static void print_host(const duo_plan *plan)
 void duo_explain_plan_print(const duo_explained_plan *e)
 {
     const duo_plan *const plan = &e->plan;
-    char held[DUO_TEXT], room[DUO_TEXT], seconds[DUO_TEXT], bound[DUO_TEXT];
+    char text[300], held[DUO_TEXT], room[DUO_TEXT], seconds[DUO_TEXT], bound[DUO_TEXT];
     const int slabs = slabs_of(plan);
     printf("\nPlan of %s on %d GPU%s: %d steps, k in %d slab%s.\nIts slots take %s of %s%s.\n\n",
            e->model.algorithm->name, plan->of.devices, plan->of.devices == 1 ? "" : "s",
            plan->count, slabs, slabs == 1 ? "" : "s", duo_text_bytes(duo_plan_bytes(plan), held),
-           isfinite(e->free_bytes) ? duo_text_bytes(e->free_bytes, room) : "any device memory",
+           isfinite(e->free_bytes) ? duo_text_bytes(e->free_bytes, room) : "device memory",
            plan->of.devices == 1 ? "" : " each");
     printf("  %-15s %7s   %-17s %8s   %5s\n", "part", "number", "largest", "bytes", "slots");
     print_parts(plan, "A, sent", DUO_STEP_SEND, DUO_A);
@@ -154,10 +155,19 @@ void duo_explain_plan_print(const duo_explained_plan *e)
     print_devices(plan);
     print_host(plan);
     const double least = duo_plan_bound(plan);
-    printf("\n  predicted %s\n  bound     %s   %.0f %% of that: bytes at the link's rates, the "
-           "arithmetic of the whole\n",
-           duo_text_seconds(plan->seconds, seconds), duo_text_seconds(least, bound),
-           100.0 * least / plan->seconds);
+    printf(
+        "\n  predicted %s   by these steps\n  bound     %s   %.0f %% of that: bytes at the link's "
+        "rates, the arithmetic of the whole\n",
+        duo_text_seconds(plan->seconds, seconds), duo_text_seconds(least, bound),
+        100.0 * least / plan->seconds);
+    (void)duo_text_time(plan->seconds, seconds);
+    (void)duo_text_time(e->table_seconds, bound);
+    if (strcmp(seconds, bound) == 0) return;
+    snprintf(text, sizeof text,
+             "The table's %s differs: it comes from a formula that takes the product as a whole, "
+             "and decides where the call runs. The %s here count the steps of the plan.",
+             bound, seconds);
+    duo_text_wrap("  ", text, stdout);
 }
 
 /* ---- Steps as CSV ---- */

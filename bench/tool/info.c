@@ -114,9 +114,21 @@ static void print_gpus(void)
     for (int device = 0; device < count; device++) print_device(device);
 }
 
-static void print_rate(const char *name, double bytes_per_second)
+/* `mark`: whose rate it is, if not this machine's */
+static void print_rate(const char *name, double bytes_per_second, const char *mark)
 {
-    if (bytes_per_second > 0.0) printf("  %-14s %.1f GB/s\n", name, bytes_per_second * 1e-9);
+    if (bytes_per_second > 0.0)
+        printf("  %-14s %.1f GB/s%s\n", name, bytes_per_second * 1e-9, mark);
+}
+
+/* Is the GPU of the profile one of this machine? */
+static bool has_gpu_of(const duo_profile *p)
+{
+    const char *why;
+    duo_device_info info = {.size = sizeof info};
+    return duo_devices(&why) > 0 &&
+           duo_device_describe(duo_environment_get()->device, &info) == DUO_OK &&
+           strcmp(info.name, p->gpu) == 0;
 }
 
 /* Prints when the curves of each operation were measured. Others are borrowed. */
@@ -141,22 +153,27 @@ static void print_measured(const duo_profile *p)
 static void print_profile(void)
 {
     const duo_profile *const p = duo_profile_in_use();
+    char link[160] = "";
+    const char *const elsewhere = " (not this machine)";
+    const bool other_cpu = strcmp(p->cpu_id, duo_machine_cpu_id()) != 0;
+    if (!has_gpu_of(p)) snprintf(link, sizeof link, "  of an %.90s%s", p->gpu, elsewhere);
     printf("\nProfile (what each side costs)\n");
     printf("  in use         %s\n", p->origin);
     printf("  because        %s\n", duo_profile_why());
-    printf("  measured on    %s, %s\n", p->cpu, p->cpu_id);
+    printf("  measured on    %s, %s%s\n", p->cpu, p->cpu_id, other_cpu ? elsewhere : "");
     printf("  with           %d thread%s, %s\n", p->threads, p->threads == 1 ? "" : "s", p->blas);
-    printf("  GPU part       %s\n", p->gpu);
+    printf("  GPU part       %s%s%s\n", link[0] != '\0' ? "of an " : "", p->gpu,
+           link[0] != '\0' ? elsewhere : "");
     printf("  made           %s, commit %s\n", p->date, p->commit);
     print_measured(p);
     if (duo_profile_noise(p) > duo_quiet_error)
         printf("  WARNING: calls may run where they take longer, by figures of a NOISY machine.\n"
                "           Remedy: `duoblas crossover' when it is idle.\n");
-    print_rate("CPU memory", p->cpu_bandwidth);
-    print_rate("to GPU", p->upload_pageable);
-    print_rate("  pinned", p->upload_pinned);
-    print_rate("from GPU", p->download_pageable);
-    print_rate("  pinned", p->download_pinned);
+    print_rate("CPU memory", p->cpu_bandwidth, other_cpu ? elsewhere : "");
+    print_rate("to GPU", p->upload_pageable, link);
+    print_rate("  pinned", p->upload_pinned, link);
+    print_rate("from GPU", p->download_pageable, link);
+    print_rate("  pinned", p->download_pinned, link);
 }
 
 static void print_environment(void)

@@ -134,8 +134,9 @@ static void put_seconds(text_line *l, double seconds)
         const char *name;
     } units[] = {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
     int i = 0;
-    while (i < 3 && seconds < units[i].one) i++;
-    put(l, "%.3g %s", seconds / units[i].one, units[i].name);
+    while (i < 3 && seconds < 0.9995 * units[i].one) i++;
+    const double value = seconds / units[i].one;
+    put(l, value < 999.5 ? "%.3g %s" : "%.0f %s", value, units[i].name);
 }
 
 /* Puts a text such as "0.35 ms on the GPU, of which 0.3 ms are transfers". */
