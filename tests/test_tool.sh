@@ -210,6 +210,20 @@ for command in 'crossover --quick --operations ssum --max-seconds 1 --no-profile
     says out 'WARNING: DUOBLAS_CPU_BLAS is ignored|^  none: '
 done
 
+# Other libraries are told, and whether one is faster: a BLIS that does nothing is.
+checks=$((checks + 1))
+"$tool" bench sgemm -n 16 --quick --side cpu >"$place/out" 2>"$place/err"
+grep -Eq 'other BLAS: |^BLAS  none' "$place/out" || fail "bench does not tell of other libraries"
+if command -v cc >/dev/null && ! grep -q '^BLAS  none' "$place/out"; then
+    mkdir "$place/blis"
+    echo 'const char *bli_info_get_version_str(void) { return "9.8.7"; }
+void sgemm_(void) {}' >"$place/blis.c"
+    cc -shared -fPIC -o "$place/blis/libblis.so.4" "$place/blis.c"
+    LD_LIBRARY_PATH=$place/blis expect 0 bench sgemm -n 16 --quick --side cpu
+    says out "other BLAS: .*BLIS 9.8.7 is [0-9.]+ times as fast \\(DUOBLAS_CPU_BLAS=$place/blis/"
+    rm -r "$place/blis" "$place/blis.c"
+fi
+
 # crossover --verify judges the profile in use: figures, sums and every candidate in the CSV; the
 # draws do not depend on the machine, and no profile is written. It ends after 12 problems; the
 # limit is for a busy machine.

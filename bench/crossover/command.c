@@ -12,6 +12,7 @@
 #include "bench/crossover/verify.h"
 #include "bench/measure/benchmark.h"
 #include "bench/measure/blas_instance.h"
+#include "bench/measure/blas_rivals.h"
 #include "bench/tool/arguments.h"
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
@@ -213,6 +214,7 @@ static bool run(arguments *a)
     static duo_profile profile;
     duo_crossover *const x = &a->x;
     duo_interrupt_watch();
+    if (x->wanted[DUO_SGEMM]) duo_blas_rivals_look();
     duo_crossover_plan(x);
     if (!duo_crossover_open(x) || !duo_files_find_profile(&a->files, x) ||
         !duo_files_profile_possible(&a->files))

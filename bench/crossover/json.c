@@ -5,6 +5,7 @@
 
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/selection.h"
+#include "bench/measure/blas_rivals.h"
 #include "bench/tool/output.h"
 #include "bench/tool/tool.h"
 
@@ -41,6 +42,7 @@ static void add_machine(const duo_crossover *x, cJSON *to)
     (void)cJSON_AddStringToObject(machine, "cpu", x->cpu);
     (void)cJSON_AddNumberToObject(machine, "threads", x->threads);
     (void)cJSON_AddStringToObject(machine, "blas", x->cpu_blas);
+    (void)cJSON_AddStringToObject(machine, "other_blas", duo_blas_rivals_text());
     cJSON *const gpu = cJSON_AddObjectToObject(machine, "gpu");
     (void)cJSON_AddBoolToObject(gpu, "present", x->gpu);
     (void)cJSON_AddStringToObject(gpu, "name", x->gpu_name);

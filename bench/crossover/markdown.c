@@ -4,6 +4,7 @@
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/selection.h"
 #include "bench/crossover/sizes.h"
+#include "bench/measure/blas_rivals.h"
 #include "bench/tool/output.h"
 #include "bench/tool/tool.h"
 
@@ -21,6 +22,8 @@ static void write_machine(const duo_crossover *x, FILE *file)
     char noise[160], date[DUO_TEXT];
     fprintf(file, "\n* CPU: %s, %d thread%s; its BLAS: %s\n", x->cpu, x->threads,
             x->threads == 1 ? "" : "s", x->cpu_blas);
+    if (duo_blas_rivals_text()[0] != '\0')
+        fprintf(file, "* Other BLAS: %s\n", duo_blas_rivals_text());
     if (x->gpu)
         fprintf(file, "* GPU: %s, driver for CUDA %s\n", x->gpu_name, x->driver);
     else

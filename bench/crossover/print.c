@@ -7,6 +7,7 @@
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/selection.h"
 #include "bench/crossover/sizes.h"
+#include "bench/measure/blas_rivals.h"
 #include "bench/tool/text.h"
 
 /* ---- Above the tables ---- */
@@ -32,6 +33,10 @@ static void print_machine(const duo_crossover *x, FILE *file)
     snprintf(text, sizeof text, "its BLAS: %s", x->cpu_blas);
     duo_text_wrap("      ", text, file);
     duo_text_blas_warning("      ", file);
+    if (duo_blas_rivals_text()[0] != '\0') {
+        snprintf(text, sizeof text, "other BLAS: %s", duo_blas_rivals_text());
+        duo_text_wrap("      ", text, file);
+    }
     if (x->gpu)
         snprintf(text, sizeof text, "%s, driver for CUDA %s", x->gpu_name, x->driver);
     else

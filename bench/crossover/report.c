@@ -6,6 +6,7 @@
 #include "bench/crossover/panel.h"
 #include "bench/crossover/selection.h"
 #include "bench/crossover/sizes.h"
+#include "bench/measure/blas_rivals.h"
 #include "bench/tool/output.h"
 #include "bench/tool/tool.h"
 
@@ -37,6 +38,7 @@ static void machine(const duo_crossover *x, FILE *file)
     snprintf(text, sizeof text, "%s, %d thread%s", x->cpu, x->threads, x->threads == 1 ? "" : "s");
     fact("CPU", text, file);
     fact("Its BLAS", x->cpu_blas, file);
+    if (duo_blas_rivals_text()[0] != '\0') fact("Other BLAS", duo_blas_rivals_text(), file);
     if (x->gpu)
         snprintf(text, sizeof text, "%s, driver for CUDA %s", x->gpu_name, x->driver);
     else

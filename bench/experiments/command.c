@@ -3,6 +3,7 @@
 
 #include "bench/experiments/experiments.h"
 #include "bench/measure/blas_instance.h"
+#include "bench/measure/blas_rivals.h"
 #include "bench/measure/noise.h"
 #include "bench/tool/output.h"
 #include "bench/tool/text.h"
@@ -52,6 +53,7 @@ int duo_tool_bench(int argc, char **argv)
     if (status != 0 || bench.experiment == NULL) return status;
     if (bench.plot != NULL && !duo_picture_possible(bench.plot)) return DUO_EXIT_FAILURE;
     for (int side = 0; side < 2; side++) bench.sides[side] = bench.side < 0 || bench.side == side;
+    if (bench.sides[DUO_SIDE_CPU] && bench.child == NULL) duo_blas_rivals_look();
     duo_noise_begin();
     const int result = bench.experiment->run(&bench);
     if (result == EXIT_SUCCESS) tell_noise(&bench);

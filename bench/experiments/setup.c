@@ -1,5 +1,6 @@
 /* setup.c - see setup.h */
 #include "bench/experiments/setup.h"
+#include "bench/measure/blas_rivals.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -110,6 +111,8 @@ void duo_bench_head(const duo_bench *b)
     printf("%sCPU   %s, %d thread%s\n%sBLAS  %s\n", mark, duo_machine_cpu(), b->threads,
            b->threads == 1 ? "" : "s", mark, duo_text_blas(blas, sizeof blas));
     duo_text_blas_warning(b->csv ? "#       " : "      ", stdout);
+    if (duo_blas_rivals_text()[0] != '\0')
+        printf("%s      other BLAS: %s\n", mark, duo_blas_rivals_text());
     if (b->gpu)
         printf("%sGPU   %s; cuBLAS: %s; CUB: %s\n", mark, b->device.name,
                b->cublas_why != NULL ? b->cublas_why : "yes",
