@@ -262,6 +262,10 @@ static void page(void)
     test_contains(text, "<td>344</td><td>145</td><td>113</td><td>109</td></tr>");
     test_contains(text, "<td>384</td><td>384</td>");
     test_contains(text, "prefers-color-scheme:dark");
+    test_case("report/reachable"); /* by keyboard, and for those who do not see the picture */
+    test_contains(text, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"");
+    test_contains(text,
+                  "aria-label=\"Time of sgemm against size; the GPU is faster, plain: from 344, ");
     test_folder_end();
     free(x);
 }
@@ -316,6 +320,33 @@ static void markdown(void)
     test_contains(text,
                   "\n| operation, shape | plain | pinned | on the GPU |\n|---|---:|---:|---:|\n");
     test_contains(text, "\n| 1000 x 1000 x 1000 | 1.67 ms | ~543 us | GPU 3.1x |");
+    test_folder_end();
+    free(x);
+}
+
+/* The texts of a panel lie within it, on any machine: the widest there are, at the widest font. */
+static void panel_fits(void)
+{
+    static const double widest = 8.6; /* of a digit or letter of 14 px, in the panel's units */
+    char path[600];
+    duo_crossover *const x = without_gpu();
+    if (x == NULL) return;
+    x->noise = (duo_noise){.looks = 9, .noisy = true, .error = 8.0};
+    test_folder_begin();
+    snprintf(path, sizeof path, "%s/crossover.html", test_folder());
+    test_case("plot/fits");
+    CHECK(duo_crossover_report(x, path), "written");
+    read_back(path);
+    for (const char *at = text; (at = strstr(at, "<text ")) != NULL; at++) {
+        double left = 0.0;
+        const char *const close = strchr(at, '>'), *const place = strstr(at, " x=\"");
+        const double width = widest * (double)strcspn(close + 1, "<");
+        CHECK(place != NULL && sscanf(place, " x=\"%lf", &left) == 1, "no place: %.60s", at);
+        const char *const anchor = strstr(at, "text-anchor=\"");
+        const char kind = anchor != NULL && anchor < close ? anchor[13] : 's';
+        left -= kind == 'e' ? width : kind == 'm' ? 0.5 * width : 0.0;
+        CHECK(left > -4.0 && left + width < 445.0, "%.0f to %.0f: %.90s", left, left + width, at);
+    }
     test_folder_end();
     free(x);
 }
@@ -501,6 +532,7 @@ static void noise(void)
     check_markup(read_back(path));
     check_first(text, "<ul class=\"verdict\">\n<li>", noisy);
     CHECK(strstr(text, "<li>Predicted") == NULL, "a verdict");
+    test_contains(text, "<div class=\"noisy\">\n<ul class=\"verdict\">");
     test_case("noise/plot");
     CHECK(duo_crossover_plot(x, path), "written");
     check_markup(read_back(path));
@@ -577,6 +609,7 @@ int main(int argc, char **argv)
                                        {"terminal_spread", terminal_spread},
                                        {"page", page},
                                        {"picture", picture},
+                                       {"panel_fits", panel_fits},
                                        {"markdown", markdown},
                                        {"json", json},
                                        {"comparison", comparison},

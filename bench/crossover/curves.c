@@ -66,14 +66,29 @@ static void time_text(double seconds, char text[DUO_TEXT])
              number + strcspn(number, " "));
 }
 
-static void size_text(double n, char text[DUO_TEXT])
+/* "0.01", "1000", "10 k", "1 M": a tick */
+static void value_text(double n, char text[DUO_TEXT])
 {
     if (n < 10000.0)
-        snprintf(text, DUO_TEXT, "%.0f", n);
+        snprintf(text, DUO_TEXT, "%.4g", n);
     else if (n < 1e6)
         snprintf(text, DUO_TEXT, "%.0f k", n * 1e-3);
     else
         snprintf(text, DUO_TEXT, "%.0f M", n * 1e-6);
+}
+
+/* Marks 1, 2 and 5 of each decade, so that a factor of 2 can be seen. */
+static void draw_marks(const duo_panel *p)
+{
+    double mark[DUO_AXIS_MARKS];
+    fprintf(p->file, "<path class=\"tick\" d=\"M0 0");
+    int count = duo_axis_marks(&p->across, mark);
+    for (int i = 0; i < count; i++)
+        fprintf(p->file, "M%.1f %dv-4", duo_axis_at(&p->across, mark[i]), DUO_PANEL_BOTTOM);
+    count = duo_axis_marks(&p->up, mark);
+    for (int i = 0; i < count; i++)
+        fprintf(p->file, "M%d %.1fh4", DUO_PANEL_LEFT, duo_axis_at(&p->up, mark[i]));
+    fprintf(p->file, "\"/>\n");
 }
 
 static void draw_axes(const duo_panel *p)
@@ -83,11 +98,13 @@ static void draw_axes(const duo_panel *p)
     int count = duo_axis_ticks(&p->across, tick);
     for (int i = 0; i < count; i++) {
         const double at = duo_axis_at(&p->across, tick[i]);
-        size_text(tick[i], text);
+        const bool last = at > DUO_PANEL_RIGHT - 10.0; /* its text would leave the panel */
+        value_text(tick[i], text);
         fprintf(p->file,
                 "<path class=\"grid\" d=\"M%.1f %dV%d\"/><text class=\"soft\" x=\"%.1f\" y=\"%d\" "
-                "text-anchor=\"middle\">%s</text>\n",
-                at, DUO_PANEL_TOP, DUO_PANEL_BOTTOM, at, DUO_PANEL_BOTTOM + 16, text);
+                "text-anchor=\"%s\">%s</text>\n",
+                at, DUO_PANEL_TOP, DUO_PANEL_BOTTOM, last ? DUO_PANEL_WIDTH - 2.0 : at,
+                DUO_PANEL_BOTTOM + 16, last ? "end" : "middle", text);
     }
     count = duo_axis_ticks(&p->up, tick);
     for (int i = 0; i < count; i++) {
@@ -95,7 +112,7 @@ static void draw_axes(const duo_panel *p)
         if (p->quantity == DUO_TIME)
             time_text(tick[i], text);
         else
-            snprintf(text, sizeof text, "%.7g", tick[i]);
+            value_text(tick[i], text);
         fprintf(p->file,
                 "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text class=\"soft\" x=\"%d\" y=\"%.1f\" "
                 "text-anchor=\"end\">%s</text>\n",
@@ -170,10 +187,13 @@ void duo_curves_panel(const duo_crossover *x, duo_operation operation, duo_quant
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" x=\"%.0f\" y=\"%.0f\" width=\"%d\" "
             "height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s of %s against "
-            "size\">\n",
+            "size; the GPU is faster",
             left, top, DUO_PANEL_WIDTH, DUO_PANEL_HEIGHT, DUO_PANEL_WIDTH, DUO_PANEL_HEIGHT,
             quantity == DUO_TIME ? "Time" : "Speed", duo_operation_name(operation));
+    duo_panel_label(&p);
+    fprintf(file, "\">\n");
     draw_axes(&p);
+    draw_marks(&p);
     for (int curve = 0; curve < DUO_CURVES; curve++) {
         fprintf(file, "<g class=\"%s\">\n", duo_lines[curve].name);
         draw_line(&p, curve, false);

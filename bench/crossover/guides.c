@@ -26,21 +26,37 @@ static void draw_meeting(const duo_panel *p, int curve)
             duo_lines[curve].name, across, DUO_PANEL_BOTTOM, up, across, up);
 }
 
-/* "plain: from 344", "pinned: ~210 to 560", "on the GPU: never" */
-static void draw_name(const duo_panel *p, int curve)
+/* "plain: from 344", "pinned: ~210 to 560", "on the GPU: never"; "" if nothing is known */
+static const char *name_of(const duo_panel *p, int curve, char text[2 * DUO_TEXT])
 {
     char size[DUO_TEXT];
     const duo_ends ends = ends_of(p, curve);
-    if (ends.crossing.verdict == DUO_WINS_UNKNOWN) return;
-    const char *const text = duo_ends_text(&ends, size);
-    const bool from = text[0] >= '0' && text[0] <= '9' && strstr(text, " to ") == NULL;
+    const char *const shown = duo_ends_text(&ends, size);
+    const bool from = shown[0] >= '0' && shown[0] <= '9' && strstr(shown, " to ") == NULL;
+    text[0] = '\0';
+    if (ends.crossing.verdict != DUO_WINS_UNKNOWN)
+        snprintf(text, 2 * DUO_TEXT, "%s: %s%s%s", duo_place_titles[curve - 1], from ? "from " : "",
+                 ends.crossing.predicted ? "~" : "", shown);
+    return text;
+}
+
+void duo_panel_label(const duo_panel *p)
+{
+    char text[2 * DUO_TEXT];
+    for (int curve = 1; curve < DUO_CURVES; curve++)
+        fprintf(p->file, ", %s", name_of(p, curve, text));
+}
+
+static void draw_name(const duo_panel *p, int curve)
+{
+    char text[2 * DUO_TEXT];
+    if (name_of(p, curve, text)[0] == '\0') return;
     const int line = DUO_PANEL_TOP - 53 + 15 * curve;
     fprintf(p->file,
             "<g class=\"%s\"><path class=\"mark\" d=\"M%d %d%s\"/><text class=\"name\" x=\"%d\" "
-            "y=\"%d\">%s: %s%s%s</text></g>\n",
+            "y=\"%d\">%s</text></g>\n",
             duo_lines[curve].name, DUO_PANEL_LEFT + 5, line - 4, duo_lines[curve].mark,
-            DUO_PANEL_LEFT + 14, line, duo_place_titles[curve - 1], from ? "from " : "",
-            ends.crossing.predicted ? "~" : "", text);
+            DUO_PANEL_LEFT + 14, line, text);
 }
 
 void duo_panel_guides(const duo_panel *p)

@@ -36,7 +36,11 @@ void duo_html_end(FILE *file) { fprintf(file, "</main>\n</body>\n</html>\n"); }
 
 void duo_html_title(const char *text, bool first, FILE *file)
 {
-    if (first) fprintf(file, "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>");
+    if (first)
+        fprintf(
+            file,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
+            "aria-label=\"table; it scrolls sideways if the page is narrow\"><table>\n<thead><tr>");
     fprintf(file, "<th scope=\"col\">");
     duo_html_text(text, file);
     fprintf(file, "</th>");

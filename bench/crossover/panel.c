@@ -34,12 +34,12 @@ double duo_axis_at(const duo_axis *axis, double value)
 }
 
 /* Lists the ticks of every `step`-th decade: its first `digits` of 1, 2 and 5. */
-static int list_ticks(const duo_axis *axis, int step, int digits, double tick[DUO_TICKS])
+static int list_ticks(const duo_axis *axis, int step, int digits, int most, double *tick)
 {
     static const double digit[] = {1.0, 2.0, 5.0};
     int count = 0;
     for (double e = floor(log10(axis->low)); e <= ceil(log10(axis->high)); e += step)
-        for (int i = 0; i < digits && count < DUO_TICKS; i++) {
+        for (int i = 0; i < digits && count < most; i++) {
             const double value = digit[i] * pow(10.0, e);
             if (value >= axis->low * 0.999 && value <= axis->high * 1.001) tick[count++] = value;
         }
@@ -49,10 +49,15 @@ static int list_ticks(const duo_axis *axis, int step, int digits, double tick[DU
 int duo_axis_ticks(const duo_axis *axis, double tick[DUO_TICKS])
 {
     if (!(axis->high >= axis->low)) return 0;
-    int count = list_ticks(axis, 1, 3, tick);
+    int count = list_ticks(axis, 1, 3, DUO_TICKS, tick);
     for (int step = 1; count > MOST_LABELS && step < 4; step++)
-        count = list_ticks(axis, step, 1, tick);
+        count = list_ticks(axis, step, 1, DUO_TICKS, tick);
     return count;
+}
+
+int duo_axis_marks(const duo_axis *axis, double mark[DUO_AXIS_MARKS])
+{
+    return axis->high >= axis->low ? list_ticks(axis, 1, 3, DUO_AXIS_MARKS, mark) : 0;
 }
 
 /* ---- Colours and forms ---- */
@@ -60,12 +65,14 @@ int duo_axis_ticks(const duo_axis *axis, double tick[DUO_TICKS])
 const char duo_style_curves[] =
     ":root{--paper:#fff;--ink:#1b1b1b;--soft:#595959;--line:#dcdcdc;--cpu:#3d3d3d;"
     "--pageable:#c24b00;--pinned:#00795a;--resident:#0064a4}\n"
-    "@media (prefers-color-scheme:dark){:root{--paper:#17191c;--ink:#ececec;--soft:#b0b5bb;"
+    "@media screen and "
+    "(prefers-color-scheme:dark){:root{--paper:#17191c;--ink:#ececec;--soft:#b0b5bb;"
     "--line:#3a3f45;--cpu:#d6d6d6;--pageable:#ff9a57;--pinned:#41d0a0;--resident:#6cbcf8}}\n"
     "svg text{font:12px system-ui,sans-serif;fill:var(--ink)}\n"
     "svg .title{font-weight:600;font-size:13px}\n"
     "svg .soft{fill:var(--soft);font-size:11px}\n"
     "svg .grid{stroke:var(--line);stroke-width:1}\n"
+    "svg .tick{stroke:var(--soft);stroke-width:1}\n"
     ".cpu{--c:var(--cpu)}.pageable{--c:var(--pageable)}.pinned{--c:var(--pinned)}"
     ".resident{--c:var(--resident)}\n"
     "svg .curve{fill:none;stroke:var(--c);stroke-width:1.8;stroke-linejoin:round}\n"
@@ -87,6 +94,8 @@ const char duo_style_page[] =
     "h2{font-size:1.2rem;margin:2em 0 .4em}\n"
     "p{max-width:46em;margin:.5em 0}\n"
     ".verdict{list-style:none;margin:0;padding:0}\n"
+    ".verdict li:first-child{font-weight:600}\n"
+    ".noisy .verdict li{border-color:var(--pageable)}\n"
     ".verdict li{font-size:1.12rem;border-left:4px solid var(--resident);padding:.15em .7em;"
     "margin:.4em 0}\n"
     ".soft{color:var(--soft);font-size:.92rem}\n"
@@ -98,13 +107,27 @@ const char duo_style_page[] =
     ".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));"
     "gap:12px 28px;margin:1em 0}\n"
     ".plots>svg{width:100%;height:auto;display:block}\n"
-    ".scroll{overflow-x:auto;margin:.6em 0}\n"
+    /* A shadow at an edge shows that the table goes on there. */
+    ".scroll{overflow-x:auto;margin:.6em 0;background:"
+    "linear-gradient(90deg,var(--paper) 40%,transparent) 0/48px 100% no-repeat local,"
+    "linear-gradient(270deg,var(--paper) 40%,transparent) 100%/48px 100% no-repeat local,"
+    "linear-gradient(90deg,rgb(128 128 128/.5),transparent) 0/14px 100% no-repeat scroll,"
+    "linear-gradient(270deg,rgb(128 128 128/.5),transparent) 100%/14px 100% no-repeat scroll}\n"
+    ".scroll:focus-visible,summary:focus-visible{outline:2px solid var(--resident);"
+    "outline-offset:2px}\n"
     "table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}\n"
     "th,td{text-align:right;padding:.28em .8em;border-bottom:1px solid var(--line);"
     "white-space:nowrap}\n"
     "thead th{border-bottom:2px solid var(--soft);font-weight:600}\n"
     "tbody th{font-weight:400}th:first-child{text-align:left;padding-left:0}\n"
-    "@media (max-width:600px){th,td{padding:.28em .4em}"
-    "thead th{white-space:normal;vertical-align:bottom}}\n"
+    "@media screen and (max-width:600px){th,td{padding:.28em .4em}"
+    "thead th{white-space:normal;vertical-align:bottom}"
+    ".plots svg text,.plots svg .soft,.plots svg .name{font-size:14px}"
+    ".plots svg .title{font-size:16px}}\n"
     ".guess{color:var(--soft);font-style:italic}\n"
-    "summary{cursor:pointer;font-weight:600;margin:.6em 0}\n";
+    "summary{cursor:pointer;font-weight:600;margin:.6em 0}\n"
+    "@media print{body{font-size:11px}main{max-width:none;padding:0}.plots{grid-template-columns:"
+    "1fr "
+    "1fr}.plots,.scroll,dl,li{break-inside:avoid}h2,h2+p,h2+p+p{break-after:avoid}table{font-size:"
+    "10px}.scroll{overflow:"
+    "visible;background:none}h2{margin-top:1.2em}}\n";

@@ -23,7 +23,7 @@ typedef struct duo_axis {
     double from, to;  /* their positions in the picture */
 } duo_axis;
 
-enum { DUO_TICKS = 24 };
+enum { DUO_TICKS = 24, DUO_AXIS_MARKS = 64 };
 
 void duo_axis_begin(duo_axis *axis, double from, double to);
 /* Widens the axis to this value, which is positive. */
@@ -34,6 +34,8 @@ double duo_axis_at(const duo_axis *axis, double value);
 /* Lists the values to label: 1, 2 and 5 of each decade; if they are many, decades, or every second
  * or third one. Returns how many. */
 int duo_axis_ticks(const duo_axis *axis, double tick[DUO_TICKS]);
+/* Lists 1, 2 and 5 of each decade; returns how many. */
+int duo_axis_marks(const duo_axis *axis, double mark[DUO_AXIS_MARKS]);
 
 /* ---- Panels: curves.c ---- */
 
@@ -81,7 +83,10 @@ double duo_panel_value(const duo_panel *p, const duo_problem *problem, double se
 
 /* ---- guides.c ---- */
 
-/* Draws a ring where the GPU starts to win, a guide up from it, and text above the curves. */
+/* Prints the sizes from which the GPU wins, for those who do not see the panel. */
+void duo_panel_label(const duo_panel *p);
+
+/* Draws a ring where the GPU starts to win, a guide down from it, and text above the curves. */
 void duo_panel_guides(const duo_panel *p);
 
 #endif

@@ -24,8 +24,8 @@ static void draw_legend(int top, FILE *file)
         draw_text("soft", left + 36, top + 10, duo_curve_title(curve), file);
     }
     draw_text("soft", MARGIN, top + 32,
-              "Dotted: predicted, not measured. Wide bar: quartiles. Ring: from there on "
-              "the GPU is faster; the size stands above.",
+              "Dotted, ~: predicted, not measured. Wide bar: quartiles. Ring: from there on "
+              "the GPU is faster; the size stands above the curves.",
               file);
 }
 
@@ -55,7 +55,8 @@ bool duo_crossover_plot(const duo_crossover *x, const char *path)
     const int height = begin + HEAD + rows * DUO_PANEL_HEIGHT + FOOT;
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d "
-            "%d\">\n<style>\n%s</style>\n<rect width=\"100%%\" height=\"100%%\" "
+            "%d\">\n<title>From what size on is the GPU "
+            "faster?</title>\n<style>\n%s</style>\n<rect width=\"100%%\" height=\"100%%\" "
             "style=\"fill:var(--paper)\"/>\n",
             WIDTH, height, WIDTH, height, duo_style_curves);
     draw_head(x, begin, file);

@@ -17,9 +17,11 @@ static void verdict(const duo_crossover *x, FILE *file)
     duo_sentences sentences;
     char caveat[DUO_SENTENCE];
     duo_crossover_verdict(x, &sentences);
+    if (duo_crossover_distrusted(x)) fprintf(file, "<div class=\"noisy\">\n");
     fprintf(file, "<ul class=\"verdict\">\n");
     for (int i = 0; i < sentences.count; i++) duo_html_element("li", sentences.text[i], file);
     fprintf(file, "</ul>\n");
+    if (duo_crossover_distrusted(x)) fprintf(file, "</div>\n");
     if (x->wanted[DUO_SGEMM]) duo_html_element("p", duo_crossover_terms, file);
     if (duo_crossover_caveat(x, caveat)[0] != '\0') duo_html_element("p", caveat, file);
 }
@@ -77,7 +79,7 @@ static void curves(const duo_crossover *x, FILE *file)
     duo_html_element(
         "p",
         "A ring marks where the GPU becomes faster than the CPU and stays so; the "
-        "size stands above it. A wide bar behind a mark spans half of its repetitions. "
+        "size stands above the curves. A wide bar behind a mark spans half of its repetitions. "
         "The CPU's curve is its fastest algorithm.",
         file);
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
@@ -124,8 +126,8 @@ static void figures(const duo_crossover *x, FILE *file)
 
 /* ---- The page ---- */
 
-static void (*const sections[])(const duo_crossover *x, FILE *file) = {verdict, machine, curves,
-                                                                       sizes, figures};
+static void (*const sections[])(const duo_crossover *x, FILE *file) = {verdict, curves, sizes,
+                                                                       machine, figures};
 
 bool duo_crossover_report(const duo_crossover *x, const char *path)
 {

@@ -71,6 +71,7 @@ static void size_cell(const duo_crossover *x, duo_table *t, const column *c, int
     const duo_ends ends = duo_crossover_ends(x, operation, family, c->use);
     const duo_crossing *const at = &ends.crossing;
     const char *shown = duo_ends_text(&ends, text);
+    if (c->measured_size) shown = duo_crossing_text(at, text);
     if (c->measured_size && (at->verdict == DUO_WINS_FROM || at->verdict == DUO_WINS_ALWAYS)) {
         snprintf(text, sizeof text, "%" PRId64, at->n);
         shown = text;

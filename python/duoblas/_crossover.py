@@ -19,7 +19,7 @@ from ._library import library_path
 __all__ = ["Crossover", "crossover"]
 
 _OPERATIONS = {"sgemm": 0, "sasum": 1, "ssum": 2, "sdot": 3}
-_LINES = {"host": "CPU", "pageable": "GPU, plain host arrays", "resident": "GPU, arrays there"}
+_LINES = {"host": "CPU", "pageable": "GPU, arrays plain", "resident": "GPU, arrays on the GPU"}
 
 
 class Crossover(dict[str, Any]):
