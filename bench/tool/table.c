@@ -49,8 +49,8 @@ static void put_markdown(const duo_table *t, const char *text)
     fprintf(t->file, "%s%s%s |", t->cells == 0 ? "| " : " ", t->guess ? "~" : "", text);
 }
 
-/* Prints a cell as text, CSV, HTML or Markdown: its title if these are due, else `text`; nothing if this form
- * lacks the column. */
+/* Prints a cell as text, CSV, HTML or Markdown: its title if these are due, else `text`; nothing if
+ * this form lacks the column. */
 static void put(duo_table *t, const char *name, const char *title, int width, const char *text)
 {
     const char *const shown = t->form == DUO_AS_CSV ? name : title;

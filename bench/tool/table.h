@@ -1,5 +1,6 @@
 /*
- * table.h - rows of figures as a table for people, as CSV, as a table of HTML or Markdown, or as JSON.
+ * table.h - rows of figures as a table for people, as CSV, as a table of HTML or Markdown, or as
+ * JSON.
  *
  * One function prints a row, cell by cell. A cell has its name in CSV and JSON, its title elsewhere
  * (NULL: no column), its width as text (negative: flush left), and its value. While `titles` is
