@@ -32,13 +32,20 @@ static void __attribute__((format(printf, 2, 3))) say(duo_sentences *s, const ch
     va_end(arguments);
 }
 
+/* Is the size one number, in spite of noise and predictions? */
+static bool is_sure(const duo_ends *ends)
+{
+    const duo_crossing *const e = &ends->early, *const l = &ends->late;
+    return e->verdict == l->verdict &&
+           (e->verdict != DUO_WINS_FROM || log(l->between / e->between) < kApart);
+}
+
 const char *duo_ends_text(const duo_ends *ends, char text[DUO_TEXT])
 {
     char low[DUO_TEXT], high[DUO_TEXT];
     const duo_crossing *const e = &ends->early, *const l = &ends->late;
     const bool both = e->verdict == l->verdict;
-    const double apart = both && e->verdict == DUO_WINS_FROM ? log(l->between / e->between) : 0.0;
-    if (both && apart < kApart) return duo_crossing_text(&ends->crossing, text);
+    if (is_sure(ends)) return duo_crossing_text(&ends->crossing, text);
     const char *const early = duo_crossing_text(e, low), *const late = duo_crossing_text(l, high);
     if (both) return duo_text_span(early, late, text);
     if (e->verdict == DUO_WINS_ALWAYS && l->verdict == DUO_WINS_FROM)
@@ -141,21 +148,6 @@ static void say_group(const group *g, const duo_crossing found[DUO_OPERATIONS], 
     }
 }
 
-static void say_measured(const duo_crossover *x, duo_sentences *s)
-{
-    duo_crossing found[DUO_OPERATIONS];
-    for (int i = 0; i < DUO_OPERATIONS; i++)
-        found[i] = duo_crossover_find(
-            x, (duo_operation)i, duo_crossover_main_family((duo_operation)i), DUO_PLACE_PAGEABLE);
-    for (int i = 0; i < DUO_OPERATIONS; i++) {
-        if (!begins_group(found, i)) continue;
-        const group g = take_group(found, i);
-        say_group(&g, found, s);
-    }
-}
-
-/* ---- GPUs of other machines ---- */
-
 /* "faster from some n between 250 and 520 on", "perhaps faster from n = 250 on", "never faster" */
 static const char *describe_range(const duo_crossing *early, const duo_crossing *late,
                                   char text[DUO_TEXT])
@@ -173,6 +165,32 @@ static const char *describe_range(const duo_crossing *early, const duo_crossing 
         snprintf(text, DUO_TEXT, "never faster");
     return text;
 }
+
+/* Operations with the same sure answer share a sentence; the others have one each. */
+static void say_measured(const duo_crossover *x, duo_sentences *s)
+{
+    duo_crossing found[DUO_OPERATIONS];
+    duo_ends ends[DUO_OPERATIONS];
+    for (int i = 0; i < DUO_OPERATIONS; i++) {
+        ends[i] =
+            duo_crossover_ends(x, (duo_operation)i, duo_crossover_main_family((duo_operation)i),
+                               duo_one_call(DUO_PLACE_PAGEABLE));
+        found[i] = ends[i].crossing;
+        if (!is_sure(&ends[i])) found[i].verdict = DUO_WINS_UNKNOWN;
+    }
+    for (int i = 0; i < DUO_OPERATIONS; i++) {
+        char range[DUO_TEXT];
+        if (!is_sure(&ends[i]))
+            say(s, "On this GPU, %s of plain arrays is %s%s.", duo_operation_name((duo_operation)i),
+                describe_range(&ends[i].early, &ends[i].late, range),
+                ends[i].crossing.predicted ? " (predicted)" : "");
+        if (!begins_group(found, i)) continue;
+        const group g = take_group(found, i);
+        say_group(&g, found, s);
+    }
+}
+
+/* ---- GPUs of other machines ---- */
 
 /* The size from which the GPU wins; infinite: never. */
 static double size_of(const duo_crossing *c)
