@@ -30,7 +30,7 @@ static void begin(duo_table *t, const char *title, const char *text)
 
 static void regret_row(duo_table *t, const char *name, const duo_regrets *r)
 {
-    duo_cell_word(t, NULL, "", -22, name);
+    duo_cell_word(t, NULL, "choice of", -22, name);
     duo_cell_number(t, NULL, "median", 6, 1, 100.0 * r->median);
     duo_cell_number(t, NULL, "p95", 6, 1, 100.0 * r->p95);
     duo_cell_number(t, NULL, "p99", 6, 1, 100.0 * r->p99);
@@ -53,7 +53,7 @@ static void regrets(const duo_verification *v, duo_table *t)
 
 static void sum_row(duo_table *t, const char *name, double seconds, double best)
 {
-    duo_cell_word(t, NULL, "", -28, name);
+    duo_cell_word(t, NULL, "rule", -28, name);
     duo_cell_seconds(t, NULL, "time", seconds);
     duo_cell_number(t, NULL, "/ best", 7, 3, seconds / best);
     duo_row_end(t);
@@ -75,7 +75,7 @@ static void sums(const duo_verification *v, duo_table *t)
 static void ratio_row(duo_table *t, const char *name, const duo_prediction_errors *r)
 {
     if (r->pairs == 0 && !t->titles) return;
-    duo_cell_word(t, NULL, "", -22, name);
+    duo_cell_word(t, NULL, "of", -22, name);
     duo_cell_count(t, NULL, "pairs", 6, r->pairs);
     duo_cell_number(t, NULL, "% in 1.25 x", 11, 0, 100.0 * r->close / r->pairs);
     duo_cell_number(t, NULL, "p5", 6, 2, r->low);
