@@ -51,9 +51,9 @@ installs() { # WORD... -- OPTION...: that it would install these, each once
         [[ $count -eq 1 ]] || { echo "FAILED: $* installs $word $count times"; exit 1; }
     done
 }
-installs build-essential cmake help2man --
-installs libcunit1-dev help2man -- --tests
-installs file dpkg-dev help2man -- --packages
+installs build-essential cmake --
+installs libcunit1-dev python3 -- --tests
+installs file dpkg-dev -- --packages
 installs no-such-package another-one -- --also no-such-package another-one no-such-package
 
 echo "== scripts/report-hardware"

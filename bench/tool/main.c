@@ -18,12 +18,11 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *what;
 } commands[] = {
-    {"info", duo_tool_info, "this machine: the CPU and its BLAS, GPUs, the profile in use"},
-    {"crossover", duo_tool_crossover, "measure both sides, tell from what size the GPU wins"},
-    {"explain", duo_tool_explain, "predicted time of every candidate of one call"},
-    {"bench", duo_tool_bench, "every algorithm of an operation beside OpenBLAS and cuBLAS"},
-    {"run", duo_tool_run,
-     "a program with its BLAS calls served by DuoBLAS, and what became of them"},
+    {"info", duo_tool_info, "show the CPU and its BLAS, the GPUs and the profile in use"},
+    {"crossover", duo_tool_crossover, "measure both sides, and tell from what size the GPU wins"},
+    {"explain", duo_tool_explain, "predict the time of every candidate of one call"},
+    {"bench", duo_tool_bench, "time every algorithm beside OpenBLAS, cuBLAS and CUB"},
+    {"run", duo_tool_run, "run a program with DuoBLAS as its BLAS, and count its calls"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

@@ -21,7 +21,6 @@ class Duoblas(CMakePackage, CudaPackage):
     depends_on("fortran", type="build", when="+fortran")
     depends_on("cmake@3.25:", type="build")
     depends_on("pkgconfig", type="build")
-    depends_on("help2man", type="build", when="+tool")
     depends_on("inih")
     depends_on("cjson", when="+tool")
     depends_on("cuda@12:", when="+cuda")
