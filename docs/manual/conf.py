@@ -10,7 +10,7 @@ from sphinx.transforms import SphinxTransform
 here = Path(__file__).parent
 
 project = "DuoBLAS"
-version = re.search(r"^ +VERSION (\S+)$", (here / "../../CMakeLists.txt").read_text(), re.M)[1]
+version = re.search('DUO_VERSION_STRING "(.+?)"', (here / "../../include/duoblas.h").read_text())[1]
 html_title = f"DuoBLAS {version}"
 extensions = ["myst_parser"]
 myst_heading_anchors = 4
