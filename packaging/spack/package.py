@@ -1,6 +1,6 @@
 # Copyright The DuoBLAS authors. SPDX-License-Identifier: BSD-3-Clause
 """Spack's recipe, for packages/duoblas/package.py of a repository of one's own; in a checkout of
-DuoBLAS `spack dev-build duoblas@main` builds it. To be fetched it needs `git = "..."`, too."""
+DuoBLAS `spack dev-build duoblas@main` builds it."""
 
 from spack.package import *
 
@@ -8,6 +8,8 @@ from spack.package import *
 class Duoblas(CMakePackage, CudaPackage):
     """A BLAS-like library (sgemm, sasum, ssum, sdot) that runs each call where it finishes first,
     on the CPU or on an NVIDIA GPU."""
+
+    git = "https://duoblas.invalid/source"
 
     license("BSD-3-Clause")
 
