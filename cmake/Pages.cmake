@@ -1,4 +1,5 @@
-# Manual pages and completions. man/make-pages writes the tool's pages; they are part of the sources.
+# Manual pages and completions. man/make-pages writes the tool's pages, which are part of the
+# sources.
 
 install(FILES man/duoblas.3 DESTINATION "${CMAKE_INSTALL_MANDIR}/man3" COMPONENT dev)
 if(DUOBLAS_TOOL)

