@@ -13,7 +13,7 @@ class Duoblas(CMakePackage, CudaPackage):
 
     license("BSD-3-Clause")
 
-    version("main")
+    version("main", branch="main")
 
     variant("tool", default=True, description="Build the duoblas tool")
     variant("fortran", default=True, description="Build the Fortran module")
