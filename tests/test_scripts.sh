@@ -53,7 +53,7 @@ installs() { # WORD... -- OPTION...: that it would install these, each once
 }
 installs build-essential cmake --
 installs libcunit1-dev python3 -- --tests
-installs file dpkg-dev lintian debootstrap -- --packages
+installs file dpkg-dev lintian -- --packages
 installs no-such-package another-one -- --also no-such-package another-one no-such-package
 
 echo "== scripts/report-hardware"
