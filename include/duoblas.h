@@ -175,6 +175,13 @@ typedef enum duo_status {
 #undef DUO_STATUS_ENUM
 } duo_status;
 
+/* Enumerations are passed and stored as an int, so a program is not compiled with -fshort-enums. */
+#ifdef __cplusplus
+static_assert(sizeof(duo_status) == sizeof(int), "duoblas.h needs enumerations of int's size");
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+_Static_assert(sizeof(duo_status) == sizeof(int), "duoblas.h needs enumerations of int's size");
+#endif
+
 /* ---- Enumerations ---------------------------------------------------------------------------- */
 
 /* Storage order of matrices; the values are CBLAS's. */

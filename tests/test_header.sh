@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # test_header.sh SOURCE - the public header compiles alone and without warnings, as C11 and as
 # C++17, by every compiler that is here; it includes no CUDA and defines no macro outside DUO_, and
-# names with DUO_DEPRECATED warn. duoblas.hpp and its tests, of Eigen too, compile without more
-# warnings, as C++17, C++20 and C++23.
+# names with DUO_DEPRECATED warn. It refuses -fshort-enums. duoblas.hpp and its tests, of Eigen too,
+# compile without more warnings, as C++17, C++20 and C++23.
 set -euo pipefail
 
 include=$1/include
@@ -42,6 +42,19 @@ for pair in gcc:g++ clang:clang++; do
         done
         tried=$((tried + 1))
     fi
+done
+# refuses COMPILER OPTION...: enumerations that are not as large as an int
+refuses() {
+    if "$@" -fshort-enums -I"$include" -fsyntax-only "$work/one.cpp" 2>"$work/said"; then
+        echo "FAILED: $* takes the header with -fshort-enums"
+        exit 1
+    fi
+    grep -q "enumerations of int's size" "$work/said"
+    echo "ok: -fshort-enums is refused by $*"
+}
+for pair in gcc:g++ clang:clang++; do
+    if command -v ${pair%%:*} >/dev/null; then refuses ${pair%%:*} -x c -std=c11; fi
+    if command -v ${pair##*:} >/dev/null; then refuses ${pair##*:} -std=c++17; fi
 done
 [[ $tried -gt 0 ]] || { echo "FAILED: no compiler"; exit 1; }
 
