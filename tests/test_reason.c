@@ -209,6 +209,13 @@ static void other_reasons(void)
     }
     test_contains(reason_on(DUO_PATH_GPU), "there is no usable GPU: simulated driver: no device");
 
+    test_case("reason/kept-without-gpu"); /* then it is not sent */
+    duo_context *const keeps = context_on(DUO_PATH_AUTO);
+    CHECK_STATUS(DUO_OK, duo_keep(keeps, vector, VECTOR * sizeof *vector));
+    CHECK(strstr(reason_on(DUO_PATH_AUTO), "sending") == NULL, "it cannot be sent");
+    CHECK_STATUS(DUO_OK, duo_release(keeps, vector));
+    test_context_end(keeps);
+
     test_case("reason/gpu-not-asked-for"); /* the CPU is faster anyway */
     static const char unasked[] = "; whether there is a GPU was not asked yet";
     new_machine(1e-5, 1e-3);

@@ -207,7 +207,7 @@ static void put_credit(text_line *l, const duo_last *last, const duo_decision *d
         const duo_operand *const o = &whole->operand[i];
         if (o->read && o->residence == DUO_AT_STALE) credit += o->credit_seconds;
     }
-    if (!duo_call_stale(whole)) return;
+    if (!duo_call_stale(whole) || !last->conditions.gpu) return;
     if (isinf(credit))
         put(l, "; the first sending of a kept array counts as free");
     else if (d->side == DUO_SIDE_CPU)
