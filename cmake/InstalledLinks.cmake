@@ -4,7 +4,7 @@ set(link "!?\\[([^]]*)\\]\\((\\.\\./)*(bench|include|packaging|scripts|src|tests
 file(GLOB_RECURSE documents "$ENV{DESTDIR}${duo_docdir}/*.md")
 foreach(document IN LISTS documents)
     file(READ "${document}" text)
-    string(REGEX REPLACE "[ \n]\\(${link}\\)" "" text "${text}")
+    string(REGEX REPLACE "[ \n]+\\(${link}\\)" "" text "${text}")
     string(REGEX REPLACE "${link}" "\\1" text "${text}")
     file(WRITE "${document}" "${text}")
 endforeach()

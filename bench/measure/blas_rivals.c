@@ -157,7 +157,7 @@ void duo_blas_rivals_look(void)
         if (i < 0 && count == 0) return; /* the one that was asked for cannot be used: info tells */
     }
     for (int i = 1; i < count; i++) say(&found[0], &found[i]);
-    if (count > 0 && text[0] == '\0') snprintf(text, sizeof text, "no other is installed");
+    if (count > 0 && text[0] == '\0') snprintf(text, sizeof text, "the loader finds no other");
 }
 
 const char *duo_blas_rivals_text(void) { return text; }

@@ -11,7 +11,7 @@
 void duo_blas_rivals_look(void);
 
 /* What was found, beside the library that this process uses: "BLIS 0.9.0 would be 1.4 times as fast
- * (DUOBLAS_CPU_BLAS=/usr/lib/libblis.so.4)", "no other is installed". "": nobody has looked. */
+ * (DUOBLAS_CPU_BLAS=/usr/lib/libblis.so.4)", "the loader finds no other". "": nobody has looked. */
 const char *duo_blas_rivals_text(void);
 
 #endif
