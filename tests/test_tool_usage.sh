@@ -2,7 +2,7 @@
 # test_tool_usage.sh - the answers of the duoblas tool: mistakes and their statuses, values, help,
 # versions. With and without a GPU; nothing is measured for long.
 #
-#   test_tool_usage.sh PATH/TO/duoblas
+#   test_tool_usage.sh PATH/TO/duoblas [THE SAME ON THE SIMULATED DEVICE]
 set -u
 
 tool=${1:?usage: test_tool_usage.sh PATH/TO/duoblas}
@@ -301,5 +301,13 @@ for command in info crossover explain bench 'bench host' run; do
             fail "duoblas $command $option is not that of duoblas --version"
     done
 done
+
+# An MPI rank beyond the devices: its number counts modulo these.
+on_sim=${2-}
+if [ -n "$on_sim" ]; then
+    checks=$((checks + 1))
+    OMPI_COMM_WORLD_LOCAL_RANK=3 "$on_sim" info | grep -q '^  0: .* (in use by default)$' ||
+        fail "rank 3 of one device has no device by default"
+fi
 
 tool_summary

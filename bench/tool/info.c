@@ -37,6 +37,15 @@ const char *const duo_info_variables[] = {
     "DUOBLAS_VERIFY",  "DUOBLAS_CPU_BLAS",  "DUOBLAS_WIPE",          "DUOBLAS_SUMMARY",
     "OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "CUDA_VISIBLE_DEVICES",  NULL};
 
+int duo_info_default_device(void)
+{
+    const duo_environment *const environment = duo_environment_get();
+    int devices = 0;
+    (void)duo_device_count(&devices);
+    return environment->device_by_rank && devices > 0 ? environment->device % devices
+                                                      : environment->device;
+}
+
 /* ---- Sections ---- */
 
 static void print_cpu(void)
@@ -88,7 +97,7 @@ static void print_device(int device)
         return;
     }
     printf("  %d: %s%s\n", device, info.name,
-           device == duo_environment_get()->device ? " (in use by default)" : "");
+           device == duo_info_default_device() ? " (in use by default)" : "");
     printf("     compute capability %d.%d, %d multiprocessors at up to %d MHz\n",
            info.capability_major, info.capability_minor, info.multiprocessors,
            info.clock_khz / 1000);

@@ -75,7 +75,7 @@ static void add_device(cJSON *list, int device)
     cJSON *const object = cJSON_CreateObject();
     (void)cJSON_AddItemToArray(list, object);
     (void)cJSON_AddNumberToObject(object, "device", device);
-    (void)cJSON_AddBoolToObject(object, "default", device == duo_environment_get()->device);
+    (void)cJSON_AddBoolToObject(object, "default", device == duo_info_default_device());
     add_text(object, "problem", status != DUO_OK ? duo_status_string(status) : NULL);
     if (status != DUO_OK) return;
     snprintf(capability, sizeof capability, "%d.%d", info.capability_major, info.capability_minor);

@@ -27,6 +27,9 @@ int duo_tool_run(int argc, char **argv);
 /* The environment variables that change the library's behaviour; NULL ends the list. */
 extern const char *const duo_info_variables[];
 
+/* The device of new contexts; of an MPI rank modulo the number of devices. */
+int duo_info_default_device(void);
+
 /* Prints all as JSON (docs/reference/tool.md has the keys). False: no memory, which was said on
  * stderr. */
 bool duo_info_json(void);
