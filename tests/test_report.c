@@ -1,6 +1,6 @@
 /*
- * test_report.c - the outputs of a crossover for people and programs: terminal, HTML, SVG, JSON,
- * CSV. The figures are an H100's, as published.
+ * test_report.c - the outputs of a crossover for people: terminal, HTML, SVG, Markdown. The figures
+ * are an H100's, as published.
  */
 #define _GNU_SOURCE
 #include <cJSON.h>
@@ -8,31 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/crossover/compare.h"
 #include "bench/crossover/crossover.h"
 #include "choice/profile_in_use.h"
 #include "support/crossover_csv.h"
 #include "support/folder.h"
 #include "support/harness.h"
-
-static char text[1 << 20];
+#include "support/shown.h"
 
 static const char *printed(const duo_crossover *x, bool full)
 {
-    FILE *const file = fmemopen(text, sizeof text, "w");
+    FILE *const file = fmemopen(test_shown, sizeof test_shown, "w");
     duo_crossover_print(x, full, file);
     fclose(file);
-    return text;
-}
-
-static const char *read_back(const char *path)
-{
-    FILE *const file = fopen(path, "r");
-    const size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
-    text[length] = '\0';
-    if (file != NULL) fclose(file);
-    CHECK(length > 0 && length < sizeof text - 1, "%s: %zu bytes", path, length);
-    return text;
+    return test_shown;
 }
 
 /* Are the GPU's figures predicted? */
@@ -55,26 +43,7 @@ static duo_crossover *without_gpu(void)
     return x;
 }
 
-static void check_first(const char *shown, const char *before, const char *first)
-{
-    const char *const at = strstr(shown, before);
-    CHECK(at != NULL && strncmp(at + strlen(before), first, strlen(first)) == 0,
-          "first comes %.100s", at != NULL ? at + strlen(before) : shown);
-}
-
 /* ---- Terminal ---- */
-
-static void check_lines(const char *shown, int most)
-{
-    int lines = 0;
-    for (const char *line = shown; *line != '\0'; lines++) {
-        const int length = (int)strcspn(line, "\n");
-        CHECK(length < 80, "%d columns: %.*s", length, length, line);
-        CHECK(length == 0 || line[length - 1] != ' ', "blanks at the end: %.*s", length, line);
-        line += length + (line[length] == '\n');
-    }
-    CHECK(lines <= most, "%d lines", lines);
-}
 
 static void terminal(void)
 {
@@ -87,20 +56,22 @@ static void terminal(void)
         "From n = 344 on, sgemm of plain arrays is faster on this GPU.\n"
         "sasum, ssum and sdot of plain arrays are never faster on this GPU.\n";
     test_case("terminal/verdict");
-    CHECK(strncmp(printed(x, false), verdict, strlen(verdict)) == 0, "it begins %.400s", text);
-    check_lines(text, 105);
-    test_contains(text, "     16  9.61 ns  12.7 us CPU 1300x ");
-    test_contains(text, "   1000  1.67 ms   543 us  GPU 3.1x ");
-    CHECK(strstr(text, " 0.0x") == NULL && strstr(text, " ~1") == NULL, "no ratio of 0, no guess");
+    CHECK(strncmp(printed(x, false), verdict, strlen(verdict)) == 0, "it begins %.400s",
+          test_shown);
+    test_shown_lines(test_shown, 105);
+    test_contains(test_shown, "     16  9.61 ns  12.7 us CPU 1300x ");
+    test_contains(test_shown, "   1000  1.67 ms   543 us  GPU 3.1x ");
+    CHECK(strstr(test_shown, " 0.0x") == NULL && strstr(test_shown, " ~1") == NULL,
+          "no ratio of 0, no guess");
 
     test_case("terminal/full");
     for (int i = 0; i < x->cases; i++)
         for (int series = 0; series < DUO_SERIES; series++)
             x->item[i].figure[series].low_seconds = x->item[i].figure[series].high_seconds =
                 x->item[i].figure[series].median_seconds;
-    check_lines(printed(x, true), 2000);
-    test_contains(text, "  8192 x 8192 x 16 plain      sgemm_gpu_");
-    test_contains(text, "sgemm, 16 x n x n");
+    test_shown_lines(printed(x, true), 2000);
+    test_contains(test_shown, "  8192 x 8192 x 16 plain      sgemm_gpu_");
+    test_contains(test_shown, "sgemm, 16 x n x n");
     free(x);
 }
 
@@ -109,27 +80,28 @@ static void terminal_predicted(void)
     duo_crossover *const x = without_gpu();
     if (x == NULL) return;
     test_case("terminal/no-gpu");
-    check_lines(printed(x, false), 116);
+    test_shown_lines(printed(x, false), 116);
     static const char best[] =
         "A product of 1000 x 1000 takes 1.67 ms on this CPU, and on an H100, ";
-    CHECK(strncmp(text, best, strlen(best)) == 0, "it begins %.80s", text);
-    test_contains(text, " us (predicted): the GPU is ");
-    test_contains(text,
+    CHECK(strncmp(test_shown, best, strlen(best)) == 0, "it begins %.80s", test_shown);
+    test_contains(test_shown, " us (predicted): the GPU is ");
+    test_contains(test_shown,
                   "\nPredicted: on an H100, sgemm of plain arrays is faster from some n between ");
-    test_contains(text,
+    test_contains(test_shown,
                   "\nPredicted: on an H200, sgemm of plain arrays is faster from some n between ");
-    test_contains(text,
+    test_contains(test_shown,
                   "\nPredicted: on an H100 or an H200, sasum, ssum and sdot of plain arrays are");
-    test_contains(text, "There is no GPU here.");
-    test_contains(text, "0.6 to 1.8 times");
-    test_contains(text, "GPU   none: it was taken out");
-    test_contains(text, "\nsgemm, n x n x n         ~29");
+    test_contains(test_shown, "There is no GPU here.");
+    test_contains(test_shown, "0.6 to 1.8 times");
+    test_contains(test_shown, "GPU   none: it was taken out");
+    test_contains(test_shown, "\nsgemm, n x n x n         ~29");
 
     test_case("terminal/part-predicted");
     x->gpu = true;
     x->outlooks = 0;
     printed(x, false);
-    test_contains(text, "\nOn this GPU, sgemm of plain arrays is faster from some n between ");
+    test_contains(test_shown,
+                  "\nOn this GPU, sgemm of plain arrays is faster from some n between ");
     free(x);
 }
 
@@ -149,7 +121,7 @@ static void terminal_resident(void)
     resident->median_seconds = 2.0 * duo_crossover_cpu(example)->median_seconds;
     resident->predicted = true;
     printed(x, false);
-    test_contains(text, " 3.34 ms (predicted): the CPU is 1.2 to 3.6 times as fast.\n");
+    test_contains(test_shown, " 3.34 ms (predicted): the CPU is 1.2 to 3.6 times as fast.\n");
     resident->median_seconds = 0.0;
     CHECK(strstr(printed(x, false), "and on the GPU") == NULL, "nothing is known");
     x->wanted[DUO_SGEMM] = false;
@@ -169,9 +141,9 @@ static void terminal_groups(void)
     }
     test_case("terminal/groups");
     printed(x, false);
-    test_contains(text, "From n = 1.71 M on, sasum of plain arrays is faster on this GPU.");
-    test_contains(text, "\nssum of plain arrays is never faster on this GPU.");
-    test_contains(text, "\nAt all sizes sdot of plain arrays is faster on this GPU.");
+    test_contains(test_shown, "From n = 1.71 M on, sasum of plain arrays is faster on this GPU.");
+    test_contains(test_shown, "\nssum of plain arrays is never faster on this GPU.");
+    test_contains(test_shown, "\nAt all sizes sdot of plain arrays is faster on this GPU.");
 
     test_case("terminal/two-sizes");
     for (int i = 0; i < x->cases; i++)
@@ -179,8 +151,8 @@ static void terminal_groups(void)
             x->item[i].figure[DUO_SERIES_GPU].median_seconds =
                 x->item[i].problem.operation == DUO_SDOT ? 1e-4 : 1e-5;
     printed(x, false);
-    test_contains(text, "From n = 1.71 M (sasum) to ");
-    test_contains(text, " (sdot) on, sasum, ssum and sdot of plain");
+    test_contains(test_shown, "From n = 1.71 M (sasum) to ");
+    test_contains(test_shown, " (sdot) on, sasum, ssum and sdot of plain");
     free(x);
 }
 
@@ -197,16 +169,16 @@ static void terminal_spread(void)
             f->rounds = x->item[i].n > 1000 ? 5 : 15;
         }
     test_case("terminal/spread");
-    check_lines(printed(x, false), 105);
-    test_contains(text, "\nsgemm, C = A*B, m x n x k: n x n x n; 5 to 15 runs each\n");
-    test_contains(text, "GPU 3.1x   261 us  GPU 6.4x  18.3 us   GPU 91x  5.0\n");
+    test_shown_lines(printed(x, false), 105);
+    test_contains(test_shown, "\nsgemm, C = A*B, m x n x k: n x n x n; 5 to 15 runs each\n");
+    test_contains(test_shown, "GPU 3.1x   261 us  GPU 6.4x  18.3 us   GPU 91x  5.0\n");
     test_case("terminal/calls"); /* as the page's */
-    test_contains(text, "used once         10 times        100 times       1000 times\n");
-    test_contains(text,
+    test_contains(test_shown, "used once         10 times        100 times       1000 times\n");
+    test_contains(test_shown,
                   "\nsgemm               344              145              113              109\n");
     x->calls[0] = 50;
     printed(x, false);
-    test_contains(text, "           50 times\nsgemm, n x n x n ");
+    test_contains(test_shown, "           50 times\nsgemm, n x n x n ");
     free(x);
 }
 
@@ -246,25 +218,25 @@ static void page(void)
     snprintf(path, sizeof path, "%s/report.html", test_folder());
     test_case("report/markup");
     CHECK(duo_crossover_report(x, path), "written");
-    check_markup(read_back(path));
+    check_markup(test_read_back(path));
     test_case("report/self-contained");
-    CHECK(strstr(text, "<script") == NULL && strstr(text, "<link") == NULL &&
-              strstr(text, "src=") == NULL && strstr(text, "url(") == NULL,
+    CHECK(strstr(test_shown, "<script") == NULL && strstr(test_shown, "<link") == NULL &&
+              strstr(test_shown, "src=") == NULL && strstr(test_shown, "url(") == NULL,
           "it needs something else");
     test_case("report/what");
-    test_contains(text, "<li>From n = 344 on, sgemm of plain arrays is faster");
-    test_contains(text, "A &lt;b&gt;bold&lt;/b&gt; &amp; ");
-    test_contains(text, "Cooperlake");
-    test_contains(text, ">plain: from 344</text>");
-    test_contains(text, ">pinned: never</text>");
-    test_contains(text, "class=\"spread\"");
+    test_contains(test_shown, "<li>From n = 344 on, sgemm of plain arrays is faster");
+    test_contains(test_shown, "A &lt;b&gt;bold&lt;/b&gt; &amp; ");
+    test_contains(test_shown, "Cooperlake");
+    test_contains(test_shown, ">plain: from 344</text>");
+    test_contains(test_shown, ">pinned: never</text>");
+    test_contains(test_shown, "class=\"spread\"");
     /* 344, and by ten uses or more from fewer on; the size measured is 384. */
-    test_contains(text, "<td>344</td><td>145</td><td>113</td><td>109</td></tr>");
-    test_contains(text, "<td>384</td><td>384</td>");
-    test_contains(text, "prefers-color-scheme:dark");
+    test_contains(test_shown, "<td>344</td><td>145</td><td>113</td><td>109</td></tr>");
+    test_contains(test_shown, "<td>384</td><td>384</td>");
+    test_contains(test_shown, "prefers-color-scheme:dark");
     test_case("report/reachable"); /* by keyboard, and for those who do not see the picture */
-    test_contains(text, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"");
-    test_contains(text,
+    test_contains(test_shown, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"");
+    test_contains(test_shown,
                   "aria-label=\"Time of sgemm against size; the GPU is faster, plain: from 344, ");
     test_folder_end();
     free(x);
@@ -279,10 +251,11 @@ static void picture(void)
     snprintf(path, sizeof path, "%s/crossover.svg", test_folder());
     test_case("plot/markup");
     CHECK(duo_crossover_plot(x, path), "written");
-    check_markup(read_back(path));
-    test_contains(text, "which is not here: its times are predicted");
-    test_contains(text, ">plain: ~29");
-    CHECK(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL, "a number is none");
+    check_markup(test_read_back(path));
+    test_contains(test_shown, "which is not here: its times are predicted");
+    test_contains(test_shown, ">plain: ~29");
+    CHECK(strstr(test_shown, "nan") == NULL && strstr(test_shown, "inf") == NULL,
+          "a number is none");
     test_folder_end();
     free(x);
 }
@@ -315,11 +288,11 @@ static void markdown(void)
     snprintf(path, sizeof path, "%s/crossover.md", test_folder());
     test_case("markdown/tables");
     CHECK(duo_crossover_markdown(x, path), "written");
-    check_tables(read_back(path));
-    test_contains(text, "\n* A product of 1000 x 1000 takes 1.67 ms on this CPU");
-    test_contains(text,
+    check_tables(test_read_back(path));
+    test_contains(test_shown, "\n* A product of 1000 x 1000 takes 1.67 ms on this CPU");
+    test_contains(test_shown,
                   "\n| operation, shape | plain | pinned | on the GPU |\n|---|---:|---:|---:|\n");
-    test_contains(text, "\n| 1000 x 1000 x 1000 | 1.67 ms | ~543 us | GPU 3.1x |");
+    test_contains(test_shown, "\n| 1000 x 1000 x 1000 | 1.67 ms | ~543 us | GPU 3.1x |");
     test_folder_end();
     free(x);
 }
@@ -336,8 +309,8 @@ static void panel_fits(void)
     snprintf(path, sizeof path, "%s/crossover.html", test_folder());
     test_case("plot/fits");
     CHECK(duo_crossover_report(x, path), "written");
-    read_back(path);
-    for (const char *at = text; (at = strstr(at, "<text ")) != NULL; at++) {
+    test_read_back(path);
+    for (const char *at = test_shown; (at = strstr(at, "<text ")) != NULL; at++) {
         double left = 0.0;
         const char *const close = strchr(at, '>'), *const place = strstr(at, " x=\"");
         const double width = widest * (double)strcspn(close + 1, "<");
@@ -348,156 +321,6 @@ static void panel_fits(void)
         CHECK(left > -4.0 && left + width < 445.0, "%.0f to %.0f: %.90s", left, left + width, at);
     }
     test_folder_end();
-    free(x);
-}
-
-/* ---- JSON ---- */
-
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    const cJSON *const item = cJSON_GetObjectItemCaseSensitive(object, key);
-    CHECK(item != NULL, "no key %s", key);
-    return item;
-}
-
-/* The first object of a list with these values; NULL: none. */
-static const cJSON *find(const cJSON *list, const char *operation, const char *family,
-                         const char *residence)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(
-        item,
-        list) if (strcmp(cJSON_GetStringValue(get(item, "operation")), operation) == 0 &&
-                  strcmp(cJSON_GetStringValue(get(item, "family")), family) == 0 &&
-                  strcmp(cJSON_GetStringValue(get(item, "residence")), residence) == 0) return item;
-    return NULL;
-}
-
-static double number(const cJSON *object, const char *key)
-{
-    return cJSON_GetNumberValue(get(object, key));
-}
-
-static void json(void)
-{
-    char path[600];
-    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
-    if (x == NULL) return;
-    x->item[0].figure[DUO_SERIES_GPU].low_seconds = 2.5e-5;
-    test_folder_begin();
-    snprintf(path, sizeof path, "%s/crossover.json", test_folder());
-    test_case("json/machine");
-    CHECK(duo_crossover_json(x, path), "written");
-    cJSON *const root = cJSON_Parse(read_back(path));
-    if (!CHECK(root != NULL, "it is no JSON")) return;
-    CHECK(number(root, "format") == 1, "format");
-    CHECK(number(get(root, "machine"), "threads") == 16, "threads");
-    CHECK(cJSON_GetArraySize(get(root, "verdict")) == 4, "verdict");
-    CHECK(cJSON_GetArraySize(get(root, "cases")) == x->cases, "cases");
-
-    test_case("json/crossings");
-    const cJSON *const c = find(get(root, "crossings"), "sgemm", "n x n x n", "pageable");
-    CHECK(number(c, "threshold") == 384 && number(c, "largest") == 8192, "sizes");
-    CHECK(number(c, "meet") > 343 && number(c, "meet") < 345, "meet");
-    CHECK(number(c, "meet_low") == number(c, "meet") && number(c, "meet_high") == number(c, "meet"),
-          "no noise is known: no range");
-    const cJSON *const never = find(get(root, "crossings"), "ssum", "n", "pinned");
-    CHECK(strcmp(cJSON_GetStringValue(get(never, "verdict")), "never") == 0, "never");
-    CHECK(cJSON_IsNull(get(never, "threshold")) && cJSON_IsNull(get(never, "meet")), "null");
-    CHECK(number(find(get(root, "break_even_reuse"), "sdot", "n", "pageable"), "calls") == 1,
-          "calls");
-
-    test_case("json/figures");
-    const cJSON *figure;
-    int low = 0, all = 0;
-    cJSON_ArrayForEach(figure, get(cJSON_GetArrayItem(get(root, "cases"), 0), "figures"))
-    {
-        low += cJSON_IsNumber(get(figure, "seconds_low"));
-        all += number(figure, "seconds_median") > 0.0;
-        CHECK(cJSON_IsFalse(get(figure, "predicted")), "measured");
-    }
-    CHECK(low == 1 && all == 14, "%d with quartiles of %d", low, all);
-    cJSON_Delete(root);
-    test_folder_end();
-    free(x);
-}
-
-/* ---- Two runs ---- */
-
-static const char *compared(const duo_run *old, const duo_run *new, bool full)
-{
-    FILE *const file = fmemopen(text, sizeof text, "w");
-    duo_compare_print(old, new, full, file);
-    fclose(file);
-    return text;
-}
-
-/* A run does not differ from itself; one with a slower CPU does, and its GPU pays sooner. */
-static void comparison(void)
-{
-    duo_run old, new;
-    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
-    if (x == NULL) return;
-    x->noise = (duo_noise){.looks = 9, .processors = 16, .threads = 16, .figures_spread = 0.02};
-    duo_noise_judge(&x->noise);
-    test_case("compare/same");
-    if (!CHECK(duo_run_of(&old, x), "old")) return;
-    check_lines(compared(&old, &old, false), 60);
-    test_contains(text, "CPU: no difference but noise. The new run takes 1.00 times as long in");
-    test_contains(text, "GPU: no difference but noise. The new run takes 1.00 times as long in");
-    test_contains(text, "sgemm, n x n x n    plain            344       344     1.00   1.3\n");
-    CHECK(strstr(text, " <-\n") == NULL, "a mark");
-    check_lines(compared(&old, &old, true), 2000);
-    test_contains(text, "1000 x 1000 x 1000 plain ");
-
-    test_case("compare/slower");
-    for (int i = 0; i < x->cases; i++)
-        for (int id = 0; id < DUO_ALGORITHMS; id++)
-            if (duo_algorithm_of((duo_algorithm_id)id)->side == DUO_SIDE_CPU) {
-                x->item[i].figure[DUO_SERIES_ONE + id].median_seconds *= 1.5;
-                x->item[i].figure[DUO_SERIES_ALL + id].median_seconds *= 1.5;
-            }
-    if (!CHECK(duo_run_of(&new, x), "new")) return;
-    check_lines(compared(&old, &new, false), 2000);
-    test_contains(text,
-                  "CPU: the runs differ by more than the noise. The new run takes 1.50 times");
-    test_contains(text, "GPU: no difference but noise.");
-    test_contains(text, "  1.50   4.0 <-\n");
-    duo_run_free(&new);
-
-    test_case("compare/noisy"); /* the same, but nobody can tell */
-    x->noise.figures_spread = 0.8;
-    duo_noise_judge(&x->noise);
-    if (!CHECK(duo_run_of(&new, x), "new")) return;
-    check_first(compared(&old, &new, false), "", "NOISY: ");
-    test_contains(text, "CPU: no difference but noise. The new run takes 1.50 times");
-    duo_run_free(&new);
-    duo_run_free(&old);
-    free(x);
-}
-
-/* ---- CSV ---- */
-
-/* The CSV can be read again, and has the same answer. */
-static void csv(void)
-{
-    char path[600];
-    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
-    if (x == NULL) return;
-    test_folder_begin();
-    snprintf(path, sizeof path, "%s/crossover.csv", test_folder());
-    test_case("csv/round-trip");
-    CHECK(duo_crossover_csv(x, path), "written");
-    duo_crossover *const again = test_read_crossover(path);
-    CHECK(again != NULL && again->cases == x->cases && again->threads == 16, "cases");
-    for (int i = 0; again != NULL && i < x->cases; i++)
-        for (int s = 0; s < DUO_SERIES; s++) {
-            const double wrote = x->item[i].figure[s].median_seconds,
-                         read = again->item[i].figure[s].median_seconds;
-            CHECK(read >= 0.999 * wrote && read <= 1.001 * wrote, "%g, not %g", read, wrote);
-        }
-    test_folder_end();
-    free(again);
     free(x);
 }
 
@@ -521,40 +344,42 @@ static void noise(void)
 
     test_case("noise/terminal");
     printed(x, false);
-    memcpy(lines, text, sizeof lines - 1);
+    memcpy(lines, test_shown, sizeof lines - 1);
     for (char *at = lines; (at = strchr(at, '\n')) != NULL;) *at = ' ';
-    check_first(lines, "", noisy);
-    CHECK(strstr(text, "Predicted") == NULL && strstr(text, "There is no GPU here.") == NULL,
-          "a verdict: %.400s", text);
-    check_lines(text, 116);
+    test_shown_first(lines, "", noisy);
+    CHECK(strstr(test_shown, "Predicted") == NULL &&
+              strstr(test_shown, "There is no GPU here.") == NULL,
+          "a verdict: %.400s", test_shown);
+    test_shown_lines(test_shown, 116);
     test_case("noise/page");
     CHECK(duo_crossover_report(x, path), "written");
-    check_markup(read_back(path));
-    check_first(text, "<ul class=\"verdict\">\n<li>", noisy);
-    CHECK(strstr(text, "<li>Predicted") == NULL, "a verdict");
-    test_contains(text, "<div class=\"noisy\">\n<ul class=\"verdict\">");
+    check_markup(test_read_back(path));
+    test_shown_first(test_shown, "<ul class=\"verdict\">\n<li>", noisy);
+    CHECK(strstr(test_shown, "<li>Predicted") == NULL, "a verdict");
+    test_contains(test_shown, "<div class=\"noisy\">\n<ul class=\"verdict\">");
     test_case("noise/plot");
     CHECK(duo_crossover_plot(x, path), "written");
-    check_markup(read_back(path));
-    check_first(text, "y=\"22\">", "NOISY: 2 other processes were running;");
+    check_markup(test_read_back(path));
+    test_shown_first(test_shown, "y=\"22\">", "NOISY: 2 other processes were running;");
     test_case("noise/csv");
     CHECK(duo_crossover_csv(x, path), "written");
-    test_contains(read_back(path), "\n# noise: NOISY: 2 other processes were running;");
+    test_contains(test_read_back(path), "\n# noise: NOISY: 2 other processes were running;");
     test_case("noise/json");
     CHECK(duo_crossover_json(x, path), "written");
-    cJSON *const json = cJSON_Parse(read_back(path));
-    const cJSON *const verdict = get(json, "verdict");
+    cJSON *const json = cJSON_Parse(test_read_back(path));
+    const cJSON *const verdict = cJSON_GetObjectItem(json, "verdict");
     CHECK(cJSON_GetArraySize(verdict) == 1, "%d sentences", cJSON_GetArraySize(verdict));
-    check_first(cJSON_GetStringValue(cJSON_GetArrayItem(verdict, 0)), "", noisy);
-    CHECK(cJSON_IsTrue(get(get(json, "noise"), "noisy")), "JSON says that it is not noisy");
+    test_shown_first(cJSON_GetStringValue(cJSON_GetArrayItem(verdict, 0)), "", noisy);
+    const cJSON *const found = cJSON_GetObjectItem(json, "noise");
+    CHECK(cJSON_IsTrue(cJSON_GetObjectItem(found, "noisy")), "JSON says that it is not noisy");
     cJSON_Delete(json);
 
     test_case("noise/ignored");
     x->ignore_noise = true;
     printed(x, false);
-    check_first(text, "", "NOISY: 2 other processes were running;");
-    test_contains(text, "\nPredicted: on an H100, sgemm of plain arrays is ");
-    CHECK(strstr(text, "Do not believe") == NULL, "and believed all the same");
+    test_shown_first(test_shown, "", "NOISY: 2 other processes were running;");
+    test_contains(test_shown, "\nPredicted: on an H100, sgemm of plain arrays is ");
+    CHECK(strstr(test_shown, "Do not believe") == NULL, "and believed all the same");
     test_folder_end();
     free(x);
 }
@@ -611,9 +436,6 @@ int main(int argc, char **argv)
                                        {"picture", picture},
                                        {"panel_fits", panel_fits},
                                        {"markdown", markdown},
-                                       {"json", json},
-                                       {"comparison", comparison},
-                                       {"csv", csv},
                                        {"noise", noise},
                                        {"noise_in_ranges", noise_in_ranges},
                                        {NULL, NULL}};

@@ -1,0 +1,72 @@
+/* test_compare.c - a crossover run beside an older one. The figures are an H100's, as published. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/crossover/compare.h"
+#include "bench/crossover/crossover.h"
+#include "support/crossover_csv.h"
+#include "support/harness.h"
+#include "support/shown.h"
+
+static const char *compared(const duo_run *old, const duo_run *new, bool full)
+{
+    FILE *const file = fmemopen(test_shown, sizeof test_shown, "w");
+    duo_compare_print(old, new, full, file);
+    fclose(file);
+    return test_shown;
+}
+
+/* A run does not differ from itself; one with a slower CPU does, and its GPU pays sooner. */
+static void comparison(void)
+{
+    duo_run old, new;
+    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
+    if (x == NULL) return;
+    x->noise = (duo_noise){.looks = 9, .processors = 16, .threads = 16, .figures_spread = 0.02};
+    duo_noise_judge(&x->noise);
+    test_case("compare/same");
+    if (!CHECK(duo_run_of(&old, x), "old")) return;
+    test_shown_lines(compared(&old, &old, false), 60);
+    test_contains(test_shown,
+                  "CPU: no difference but noise. The new run takes 1.00 times as long in");
+    test_contains(test_shown,
+                  "GPU: no difference but noise. The new run takes 1.00 times as long in");
+    test_contains(test_shown,
+                  "sgemm, n x n x n    plain            344       344     1.00   1.3\n");
+    CHECK(strstr(test_shown, " <-\n") == NULL, "a mark");
+    test_shown_lines(compared(&old, &old, true), 2000);
+    test_contains(test_shown, "1000 x 1000 x 1000 plain ");
+
+    test_case("compare/slower");
+    for (int i = 0; i < x->cases; i++)
+        for (int id = 0; id < DUO_ALGORITHMS; id++)
+            if (duo_algorithm_of((duo_algorithm_id)id)->side == DUO_SIDE_CPU) {
+                x->item[i].figure[DUO_SERIES_ONE + id].median_seconds *= 1.5;
+                x->item[i].figure[DUO_SERIES_ALL + id].median_seconds *= 1.5;
+            }
+    if (!CHECK(duo_run_of(&new, x), "new")) return;
+    test_shown_lines(compared(&old, &new, false), 2000);
+    test_contains(test_shown,
+                  "CPU: the runs differ by more than the noise. The new run takes 1.50 times");
+    test_contains(test_shown, "GPU: no difference but noise.");
+    test_contains(test_shown, "  1.50   4.0 <-\n");
+    duo_run_free(&new);
+
+    test_case("compare/noisy"); /* the same, but nobody can tell */
+    x->noise.figures_spread = 0.8;
+    duo_noise_judge(&x->noise);
+    if (!CHECK(duo_run_of(&new, x), "new")) return;
+    test_shown_first(compared(&old, &new, false), "", "NOISY: ");
+    test_contains(test_shown, "CPU: no difference but noise. The new run takes 1.50 times");
+    duo_run_free(&new);
+    duo_run_free(&old);
+    free(x);
+}
+
+int main(int argc, char **argv)
+{
+    static const test_entry tests[] = {{"comparison", comparison}, {NULL, NULL}};
+    return test_main(argc, argv, "compare", tests);
+}
