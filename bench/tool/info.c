@@ -123,7 +123,7 @@ static void print_gpus(void)
     for (int device = 0; device < count; device++) print_device(device);
 }
 
-/* `mark`: whose rate it is, if not this machine's */
+/* `mark` names the machine of the rate, if it is another one. */
 static void print_rate(const char *name, double bytes_per_second, const char *mark)
 {
     if (bytes_per_second > 0.0)
