@@ -96,8 +96,10 @@ static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_measurem
         list[count++].implementation = duo_api_implementation(b->context, &b->resident, false);
     if (b->cublas_why == NULL) count += list_cublas(b, problem, &list[count]);
     if (reduction && b->gpu_peers) {
-        count += duo_peer_cub(&list[count].implementation, problem->operation, b->queue,
-                              &b->resident, b->wait ? b->pinned : NULL);
+        for (int promise = 0; promise < DUO_CUB_PROMISES; promise++)
+            count += duo_peer_cub(&list[count].implementation, problem->operation,
+                                  (duo_cub_promise)promise, b->queue, &b->resident,
+                                  b->wait ? b->pinned : NULL);
         for (int i = 0;
              duo_bare_read_gpu(&list[count].implementation, i, b->queue, &b->resident, b->wait);
              i++)

@@ -17,8 +17,16 @@ bool duo_read_gpu(int variant, const duo_call *call, void *stream)
     return false;
 }
 
-bool duo_cub_reduce(const duo_call *call, void *stream, float *host)
+bool duo_cub_has(duo_operation operation, duo_cub_promise promise)
 {
+    (void)operation;
+    (void)promise;
+    return false;
+}
+
+bool duo_cub_reduce(duo_cub_promise promise, const duo_call *call, void *stream, float *host)
+{
+    (void)promise;
     (void)call;
     (void)stream;
     (void)host;

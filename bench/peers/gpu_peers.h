@@ -5,14 +5,16 @@
 #include <stdbool.h>
 
 #include "bench/measure/implementation.h"
+#include "bench/peers/gpu_kernels.h"
 
 /* A variant of the bare read. False: there are no more. */
 bool duo_bare_read_gpu(duo_implementation *read, int variant, duo_queue *queue,
                        const duo_stock *stock, bool wait_each);
 
-/* `host`: NULL, or a pinned float. Each result is copied there, and the host waits for it. */
-bool duo_peer_cub(duo_implementation *peer, duo_operation operation, duo_queue *queue,
-                  const duo_stock *stock, float *host);
+/* CUB with a promise. `host`: NULL, or a pinned float. Each result is copied there, and the host
+ * waits for it. False: CUB lacks it. */
+bool duo_peer_cub(duo_implementation *peer, duo_operation operation, duo_cub_promise promise,
+                  duo_queue *queue, const duo_stock *stock, float *host);
 
 /* ---- cuda_graph.c ---- */
 
