@@ -99,6 +99,9 @@ mistake bench accuracy -s 10x10x10
 mistake bench accuracy ssum
 mistake bench accuracy sgemm sgemm
 mistake bench accuracy --transpose nt
+mistake bench peers --library a.so,B
+mistake bench peers ssum --library a.so
+mistake bench peers sdot
 mistake bench shapes --plot bench.svg
 mistake bench shapes --transpose nx
 mistake bench shapes --random 0

@@ -13,7 +13,9 @@ enum {
     ACCURACY = 1 << 6,
     ACCURACY_SGEMM = 1 << 7,
     OVERHEAD = 1 << 8,
-    BITS = 1 << 9
+    BITS = 1 << 9,
+    PEERS = 1 << 10,
+    PEERS_SSUM = 1 << 11
 };
 
 static const char *refuse_shapes(const duo_bench *b)
@@ -102,6 +104,23 @@ static const duo_experiment experiments[] = {
      .run = duo_bench_accuracy_sgemm,
      .doc = "Shows errors of every algorithm of sgemm on matrices of all kinds, beside OpenBLAS's "
             "and cuBLAS's."},
+    {.name = "peers",
+     .what = "products beside other libraries that this machine has",
+     .bit = PEERS,
+     .run = duo_bench_peers,
+     .doc = "Times duo_sgemm in each math beside cuBLAS (also in TF32), and beside other "
+            "libraries that the loader finds: GEMMul8 and cuMpSGEMM on the GPU, OpenBLAS, BLIS, "
+            "MKL and libxsmm on the CPU. Shows the errors of all on three kinds of data.\v"
+            "Examples:\n"
+            "  $ duoblas bench peers -n 4096\n"
+            "  $ duoblas bench peers --library ./libgemmul8.so,GEMMUL8_NUM_MOD_S=7"},
+    {.name = "peers ssum",
+     .what = "sums beside CUB in its three determinisms",
+     .bit = PEERS_SSUM,
+     .run = duo_bench_peers,
+     .doc = "Times duo_ssum beside CUB's sum: with the same bits in every run, in none, and on "
+            "every GPU (the last two if CUB is 3.2 or newer); on the CPU beside OpenBLAS. Shows "
+            "the errors of all on three kinds of data."},
     {.name = "overhead",
      .what = "what dispatch adds to a tiny call",
      .bit = OVERHEAD,
@@ -127,15 +146,16 @@ enum {
     LADDER = SGEMM | REDUCTION,
     PRODUCTS = SGEMM | SHAPES | ACCURACY_SGEMM,
     TIMED = LADDER | SHAPES,
-    ALL = TIMED | BATCHED | HOST | GRAPHS | ACCURACY | ACCURACY_SGEMM
+    BOTH_PEERS = PEERS | PEERS_SSUM,
+    ALL = TIMED | BATCHED | HOST | GRAPHS | ACCURACY | ACCURACY_SGEMM | BOTH_PEERS
 };
 
 static const duo_option options[] = {
-    {"size", 'n', DUO_SIZES_VALUE, PRODUCTS | HOST, DUO_SIZES,
+    {"size", 'n', DUO_SIZES_VALUE, PRODUCTS | HOST | PEERS, DUO_SIZES,
      "Edges of cubes: whole numbers (1000, 2^10, 1e3) and ranges of powers of two"},
-    {"size", 'n', DUO_SIZES_VALUE, REDUCTION | ACCURACY, DUO_SIZES,
+    {"size", 'n', DUO_SIZES_VALUE, REDUCTION | ACCURACY | PEERS_SSUM, DUO_SIZES,
      "Lengths: whole numbers (1000, 2^20, 1e6) and ranges of powers of two"},
-    {"shape", 's', "MxNxK", PRODUCTS, DUO_SHAPE, "One shape; may be given again"},
+    {"shape", 's', "MxNxK", PRODUCTS | PEERS, DUO_SHAPE, "One shape; may be given again"},
     {"transpose", 0, "nn|nt|tn|tt", SGEMM | ACCURACY_SGEMM, DUO_CHOICE(layout),
      "A and B, t for transposed"},
     {"transpose", 0, "nn|nt|tn|tt", SHAPES, DUO_CHOICE(layout),
@@ -144,8 +164,8 @@ static const duo_option options[] = {
      "N products, drawn by --seed, with gaps between columns and a beta; names the worst ten"},
     {"random", 0, "N", BATCHED, DUO_NUMBER(random, 1, 100000),
      "N batches, drawn by --seed, with gaps between columns and a beta"},
-    {"side", 0, "cpu|gpu", TIMED | ACCURACY_SGEMM | GRAPHS | BATCHED | BITS, DUO_CHOICE(side),
-     "Only this side"},
+    {"side", 0, "cpu|gpu", TIMED | ACCURACY_SGEMM | GRAPHS | BATCHED | BITS | BOTH_PEERS,
+     DUO_CHOICE(side), "Only this side"},
     {"math", 0, "accurate|ieee|tf32|float64", TIMED | ACCURACY_SGEMM, DUO_CHOICE(math),
      "Only algorithms that serve this math"},
     {"prepared", 0, "a|b[,...]", SGEMM, DUO_CHOICES(prepared),
@@ -166,6 +186,9 @@ static const duo_option options[] = {
      "Operands in this kind of host memory (pageable: plain), on the GPU, beside the link's time"},
     {"devices", 0, "N", HOST, DUO_NUMBER(devices, 1, DUO_MOST_DEVICES),
      "Rates, cuBLASXt, the bound and duo_sgemm on the first N devices (default 1)"},
+    {"library", 0, "FILE[,NAME=VALUE...]", PEERS, DUO_NAMED,
+     "This library, too, with these variables in its environment. It has a function "
+     "cublasSgemm_v2 that stands in for cuBLAS's, or a sgemm_ for the CPU. May be given again"},
     {"only", 0, "overlap|chain|fork-join|launch[,...]", GRAPHS, DUO_CHOICES(parts),
      "Only these parts"},
     {"rounds", 0, "N", HOST, DUO_NUMBER(rounds, 1, 64),

@@ -38,6 +38,8 @@ int duo_bench_shapes(duo_bench *bench);
 /* Errors of the reductions on random vectors, and of the products on matrices of all kinds. */
 int duo_bench_accuracy(duo_bench *bench);
 int duo_bench_accuracy_sgemm(duo_bench *bench);
+/* The public functions beside other libraries of this machine: products, or sums. */
+int duo_bench_peers(duo_bench *bench);
 /* The cost of dispatch in a tiny call. */
 int duo_bench_overhead(duo_bench *bench);
 /* ../host/host.c: products of host arrays beside copies + cuBLAS and cuBLASXt, and the bound. */
@@ -55,6 +57,7 @@ int duo_bench_bits(duo_bench *bench);
 
 duo_parse duo_parse_sizes; /* adds sizes to size[] */
 duo_parse duo_parse_shape; /* adds a shape to shape[] */
+duo_parse duo_parse_named; /* adds a library to named[] */
 
 /* How an option's value is parsed, and the field that takes it. */
 #define DUO_FLAG(field)                duo_parse_flag, offsetof(duo_bench, field), 0, 0
@@ -66,6 +69,7 @@ duo_parse duo_parse_shape; /* adds a shape to shape[] */
 #define DUO_SEED                       duo_parse_seed, offsetof(duo_bench, seed), 0, 0
 #define DUO_SIZES                      duo_parse_sizes, 0, 0, 0
 #define DUO_SHAPE                      duo_parse_shape, 0, 0, 0
+#define DUO_NAMED                      duo_parse_named, 0, 0, 0
 
 /* The names of these values in every table. */
 #define DUO_SIZES_VALUE   "N|2^E|2^E..2^F[,...]"

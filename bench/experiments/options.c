@@ -44,6 +44,17 @@ error_t duo_parse_shape(const duo_option *option, struct argp_state *state, cons
     return 0;
 }
 
+error_t duo_parse_named(const duo_option *option, struct argp_state *state, const char *value)
+{
+    duo_bench *const b = duo_option_target(option, state);
+    for (const char *at = strchr(value, ','); at != NULL; at = strchr(at + 1, ','))
+        if (at[1 + strcspn(at + 1, "=,")] != '=') return duo_tool_bad_value(option, state, value);
+    if (value[0] == ',' || value[0] == '\0') return duo_tool_bad_value(option, state, value);
+    if (b->names == DUO_MOST_NAMED) return duo_tool_refuse(state, "too many libraries", value);
+    b->named[b->names++] = value;
+    return 0;
+}
+
 /* ---- The arguments of an experiment ---- */
 
 static const duo_experiments *among; /* the table that has the experiment */

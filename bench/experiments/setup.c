@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "bench/peers/cublas.h"
+#include "bench/peers/gpu_kernels.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_in_use.h"
@@ -47,9 +48,9 @@ static bool open_gpu(duo_bench *b, size_t input, size_t output)
                         &b->host) ||
         duo_malloc_host(b->context, sizeof *b->pinned, (void **)&b->pinned) != DUO_OK)
         return false;
-    b->gpu_peers = device == 0;
-    b->cublas_why = b->gpu_peers ? duo_peer_cublas_open(b->queue, b->math == DUO_MATH_TF32)
-                                 : "it is only used on device 0";
+    b->gpu_peers = device == 0 && duo_read_gpu_variants() > 0; /* in this build */
+    b->cublas_why = device == 0 ? duo_peer_cublas_open(b->queue, b->math == DUO_MATH_TF32)
+                                : "it is only used on device 0";
     return true;
 }
 
@@ -116,7 +117,7 @@ void duo_bench_head(const duo_bench *b)
     if (b->gpu)
         printf("%sGPU   %s; cuBLAS: %s; CUB: %s\n", mark, b->device.name,
                b->cublas_why != NULL ? b->cublas_why : "yes",
-               b->gpu_peers ? "yes" : "it is only used on device 0");
+               b->gpu_peers ? "yes" : "only in builds with CUDA, on device 0");
     else
         printf("%sGPU   none: %s\n", mark, b->why);
     if (b->prepared != 0)

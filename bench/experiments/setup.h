@@ -5,6 +5,7 @@
 #define DUO_SETUP_H
 
 #include "bench/measure/implementation.h"
+#include "bench/peers/libraries.h"
 #include "bench/reference/product_error.h"
 #include "choice/select.h"
 
@@ -29,6 +30,8 @@ typedef struct duo_bench {
     int threads, devices, rounds, random, max_seconds;
     int offset_floats; /* distance of operands from a boundary of 256 bytes */
     const char *plot;
+    const char *named[DUO_MOST_NAMED]; /* libraries to compare with (libraries.h) */
+    int names;
     /* Options of studies: */
     int neighbours;     /* busy processes */
     int profile;        /* a built-in one; -1: the one in use */

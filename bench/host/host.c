@@ -40,9 +40,9 @@ static bool open_machine(duo_host *h, const duo_problem *problem, int problems)
     }
     h->devices = b->gpu ? b->devices : 0;
     h->device = b->devices > 1 ? 0 : duo_environment_get()->device;
-    h->xt_why = !b->gpu         ? "no GPU"
-                : !b->gpu_peers ? "it is only used on device 0"
-                                : duo_peer_cublasxt_open(b->devices);
+    h->xt_why = !b->gpu          ? "no GPU"
+                : h->device != 0 ? "it is only used on device 0"
+                                 : duo_peer_cublasxt_open(b->devices);
     if (duo_create(&h->context) != DUO_OK) return false;
     int first[DUO_PLAN_DEVICES];
     for (int i = 0; i < DUO_PLAN_DEVICES; i++) first[i] = i;

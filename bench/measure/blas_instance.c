@@ -13,6 +13,10 @@ enum { HOW = RTLD_NOW | RTLD_LOCAL }; /* with duo_blas_library_deep */
 
 static duo_blas_instance shared; /* with sgemm_cpu_openblas */
 
+/* BLIS's function takes an integer of 64 bits. */
+static void (*set_threads_of_blis)(int64_t threads);
+static void set_blis_threads(int threads) { set_threads_of_blis(threads); }
+
 enum { OPENMP = 2 }; /* an answer of OpenBLAS's openblas_get_parallel */
 
 /* Finds the functions that set an OpenBLAS's number of threads. */
@@ -37,6 +41,10 @@ static void describe(duo_blas_instance *blas)
         describe_threads(blas);
     } else if (duo_blas_function(blas->handle, "MKL_Set_Num_Threads", &blas->set_threads)) {
         blas->brand = "MKL";
+    } else if (duo_blas_function(blas->handle, "bli_thread_set_num_threads",
+                                 &set_threads_of_blis)) {
+        blas->brand = "BLIS";
+        blas->set_threads = set_blis_threads;
     }
     if (duo_blas_function(blas->handle, "openblas_get_corename", &text))
         snprintf(blas->core, sizeof blas->core, "%.60s", text());

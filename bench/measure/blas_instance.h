@@ -12,7 +12,7 @@
 
 typedef struct duo_blas_instance {
     void *handle;
-    const char *brand;                /* "OpenBLAS", "MKL", or "BLAS" if not known */
+    const char *brand;                /* "OpenBLAS", "MKL", "BLIS", or "BLAS" if not known */
     bool wide;                        /* its integers have 64 bits */
     int threads;                      /* its setting; 0: not set yet */
     int usual;                        /* the inner BLAS's number of threads before that */

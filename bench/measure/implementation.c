@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bench/measure/blas_instance.h"
+#include "bench/measure/settings.h"
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 
@@ -166,6 +167,7 @@ static bool run(void *user, int64_t count)
     calls *const c = user;
     const duo_implementation *const i = c->implementation;
     bool good = true;
+    duo_settings_use(i->settings);
     for (int64_t done = 0; done < count && good; done++) {
         good = i->call(i, &c->call[c->next]) && (!i->wait_each || i->finish(i));
         if (++c->next == c->slots) c->next = 0;

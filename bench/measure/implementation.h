@@ -28,9 +28,10 @@ struct duo_implementation {
     duo_context *context;           /* for the public API */
     duo_queue *queue;               /* for GPU algorithms and peers */
     void *function;                 /* for peers: its address, or the stream for it */
-    unsigned packed; /* GPU algorithms of sgemm: bits of operands that are packed before */
-    int variant;     /* a bare read's way of reading, a loop's way of summing */
-    float *result;   /* a reduction's result in host memory; NULL: the stock's output */
+    unsigned packed;      /* GPU algorithms of sgemm: bits of operands that are packed before */
+    int variant;          /* a bare read's way of reading, a loop's way of summing */
+    const char *settings; /* for peers: see duo_settings_use; NULL: none */
+    float *result;        /* a reduction's result in host memory; NULL: the stock's output */
 
     bool (*call)(const duo_implementation *self, const duo_call *call);
     bool (*finish)(const duo_implementation *self); /* waits for all calls; NULL: nothing to do */

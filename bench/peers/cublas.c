@@ -13,14 +13,17 @@ enum {
     CUBLAS_OP_T = 1,
     CUBLAS_POINTERS_ON_HOST = 0,
     CUBLAS_POINTERS_ON_DEVICE = 1,
+    CUBLAS_DEFAULT_MATH = 0,
     CUBLAS_TF32_TENSOR_OP_MATH = 3
 };
 
+typedef int cublas_sgemm(void *handle, int transa, int transb, int m, int n, int k,
+                         const float *alpha, const float *a, int lda, const float *b, int ldb,
+                         const float *beta, float *c, int ldc);
+
 static struct {
     void *libcublas, *handle;
-    int (*sgemm)(void *handle, int transa, int transb, int m, int n, int k, const float *alpha,
-                 const float *a, int lda, const float *b, int ldb, const float *beta, float *c,
-                 int ldc);
+    cublas_sgemm *sgemm;
     int (*sasum)(void *handle, int n, const float *x, int incx, float *result);
     int (*sdot)(void *handle, int n, const float *x, int incx, const float *y, int incy,
                 float *result);
@@ -36,8 +39,10 @@ static struct {
                    const int64_t lda[], float *const b[], const int64_t ldb[], const float beta[],
                    float *const c[], const int64_t ldc[], int64_t groups, const int64_t size[]);
     int (*set_pointer_mode)(void *handle, int mode);
+    int (*set_math_mode)(void *handle, int mode);
     duo_queue *queue;
-    bool tf32;
+    bool tf32; /* asked for when it was opened */
+    int math;  /* the handle's */
 } cublas;
 
 static bool find(void *function, const char *name)
@@ -67,7 +72,6 @@ static void *open_library(void)
 const char *duo_peer_cublas_open(duo_queue *queue, bool tf32)
 {
     int (*create)(void **handle), (*set_stream)(void *handle, void *stream);
-    int (*set_math_mode)(void *handle, int mode);
     if (open_library() == NULL) return missing;
     (void)find(&cublas.strided, "cublasSgemmStridedBatched");
     (void)find(&cublas.lists, "cublasSgemmBatched");
@@ -76,17 +80,30 @@ const char *duo_peer_cublas_open(duo_queue *queue, bool tf32)
         !find(&cublas.sgemm, "cublasSgemm_v2") || !find(&cublas.sasum, "cublasSasum_v2") ||
         !find(&cublas.sdot, "cublasSdot_v2") ||
         !find(&cublas.set_pointer_mode, "cublasSetPointerMode_v2") ||
-        !find(&set_math_mode, "cublasSetMathMode"))
+        !find(&cublas.set_math_mode, "cublasSetMathMode"))
         return "its library lacks functions";
     void *const stream = duo_backend_current()->stream(queue);
     if (stream == NULL) return "this device has no CUDA stream";
     if (create(&cublas.handle) != 0) return "it cannot start on this device";
     if (set_stream(cublas.handle, stream) != 0) return "it refuses our stream";
-    if (tf32 && set_math_mode(cublas.handle, CUBLAS_TF32_TENSOR_OP_MATH) != 0)
-        return "it refuses TF32";
     cublas.tf32 = tf32;
     cublas.queue = queue;
     return NULL;
+}
+
+/* A product in the implementation's math mode, by its function or else by cuBLAS's. */
+static bool multiply(const duo_implementation *self, const duo_call *call)
+{
+    const duo_operand *const o = call->operand;
+    cublas_sgemm *sgemm = cublas.sgemm;
+    if (self->function != NULL) memcpy(&sgemm, &self->function, sizeof sgemm);
+    if (cublas.math != self->variant && cublas.set_math_mode(cublas.handle, self->variant) != 0)
+        return false;
+    cublas.math = self->variant;
+    return sgemm(cublas.handle, call->transa ? CUBLAS_OP_T : CUBLAS_OP_N,
+                 call->transb ? CUBLAS_OP_T : CUBLAS_OP_N, (int)call->m, (int)call->n, (int)call->k,
+                 &call->alpha, o[DUO_A].address, (int)o[DUO_A].ld, o[DUO_B].address,
+                 (int)o[DUO_B].ld, &call->beta, o[DUO_C].address, (int)o[DUO_C].ld) == 0;
 }
 
 static bool call_cublas(const duo_implementation *self, const duo_call *call)
@@ -95,11 +112,7 @@ static bool call_cublas(const duo_implementation *self, const duo_call *call)
     float *const result = self->result != NULL ? self->result : o[DUO_RESULT].address;
     switch (call->operation) {
     case DUO_SGEMM:
-        return cublas.sgemm(cublas.handle, call->transa ? CUBLAS_OP_T : CUBLAS_OP_N,
-                            call->transb ? CUBLAS_OP_T : CUBLAS_OP_N, (int)call->m, (int)call->n,
-                            (int)call->k, &call->alpha, o[DUO_A].address, (int)o[DUO_A].ld,
-                            o[DUO_B].address, (int)o[DUO_B].ld, &call->beta, o[DUO_C].address,
-                            (int)o[DUO_C].ld) == 0;
+        return multiply(self, call);
     case DUO_SDOT:
         return cublas.sdot(cublas.handle, (int)call->n, o[DUO_X].address, 1, o[DUO_Y].address, 1,
                            result) == 0;
@@ -126,6 +139,7 @@ bool duo_peer_cublas(duo_implementation *peer, duo_operation operation, const du
                                  .wait_each = wait_each,
                                  .other_operation = operation == DUO_SSUM,
                                  .queue = cublas.queue,
+                                 .variant = tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH,
                                  .call = call_cublas,
                                  .finish = duo_implementation_finish_queue};
     return cublas.set_pointer_mode(cublas.handle, operation == DUO_SGEMM
@@ -142,6 +156,14 @@ bool duo_peer_cublas_to_host(duo_implementation *peer, duo_operation operation,
     peer->result = &result;
     peer->wait_each = false;
     return cublas.set_pointer_mode(cublas.handle, CUBLAS_POINTERS_ON_HOST) == 0;
+}
+
+bool duo_peer_cublas_tf32(duo_implementation *peer, const duo_stock *stock)
+{
+    if (!duo_peer_cublas(peer, DUO_SGEMM, stock, false)) return false;
+    peer->name = "cuBLAS Sgemm TF32";
+    peer->variant = CUBLAS_TF32_TENSOR_OP_MATH;
+    return true;
 }
 
 /* ---- Batches ---- */

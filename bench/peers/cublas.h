@@ -19,6 +19,9 @@ bool duo_peer_cublas(duo_implementation *peer, duo_operation operation, const du
 bool duo_peer_cublas_to_host(duo_implementation *peer, duo_operation operation,
                              const duo_stock *stock);
 
+/* cuBLAS's product in TF32, however it was opened. */
+bool duo_peer_cublas_tf32(duo_implementation *peer, const duo_stock *stock);
+
 /* ---- Batches ---- */
 
 /* Does a batch on resident operands; its lists, if any, are in device memory. False: cuBLAS is not

@@ -1,8 +1,9 @@
 /* wheels_blas.c - a BLAS with the names of PyPI's wheels, with 32-bit or 64-bit integers. Its
  * batches have strides; with TEST_LISTS they have lists, and with TEST_CRASHES the batch function
- * crashes. */
+ * crashes. While the environment has WHEELS_BLAS_MODE=twice, products are twice as large. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef TEST_64
 typedef int64_t integer;
@@ -29,6 +30,8 @@ static void multiply(int transa, int transb, integer m, integer n, integer k, fl
                      const float *a, integer lda, const float *b, integer ldb, float beta, float *c,
                      integer ldc)
 {
+    const char *const mode = getenv("WHEELS_BLAS_MODE");
+    if (mode != NULL && strcmp(mode, "twice") == 0) alpha *= 2.0f;
     for (integer j = 0; j < n; j++)
         for (integer i = 0; i < m; i++) {
             float sum = 0.0f;
