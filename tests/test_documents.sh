@@ -141,7 +141,8 @@ for document in "$source"/README.md "$source"/docs/{guide,reference}/*.md; do
         *'/*.*') ;;
         *.c | *.cpp | *.fortran) try "$name" "$block" ;;
         *.python) # python/tests/test_documents.py runs these
-            [[ $name == docs/guide/python.md ]] || fail "$name" "Python that no test runs" ;;
+            [[ $name == docs/@(guide|reference)/python.md ]] ||
+                fail "$name" "Python that no test runs" ;;
         *) fail "$name:$(basename "$block")" "no test knows this language" ;;
         esac
     done

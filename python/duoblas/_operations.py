@@ -87,7 +87,7 @@ def sgemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, 
     memory are copied; any other c is a ValueError, and so is a c that shares elements with a or b.
 
     Arrays may be NumPy's, or anything with __dlpack__ or __cuda_array_interface__; those on a
-    device are used there. See docs/guide/python.md for when a call waits, and duoblas.h for errors.
+    device are used there. docs/reference/python.md tells when a call waits, duoblas.h the errors.
     """
     if c is None or out is None:
         done = quick.sgemm(ctx, a, b, out if c is None else c, alpha, beta)

@@ -13,8 +13,8 @@ import pytest
 from duoblas._library import library
 
 
-GUIDE = "docs/guide/python.md"
-FILES = pytest.mark.parametrize("file, blocks", [(GUIDE, 10), ("python/README.md", 1)])
+README, GUIDE, REFERENCE = "python/README.md", "docs/guide/python.md", "docs/reference/python.md"
+FILES = pytest.mark.parametrize("file, blocks", [(README, 1), (GUIDE, 8), (REFERENCE, 3)])
 
 
 def code_of(text):
@@ -46,9 +46,9 @@ def program(header, tmp_path):
     """All of it in one file."""
     root, file = header.parents[1], tmp_path / "program.py"
     given = "from typing import Any\ncupy: Any = None\nx = y = np.ones((30, 1), np.float32)\n"
-    text = [(root / name).read_text() for name in ("python/README.md", GUIDE)]
+    text = [code_of((root / name).read_text()) for name in (README, GUIDE, REFERENCE)]
     file.write_text("\n".join([
-        *code_of(text[0]), given, *code_of(text[1]), "import duoblas, numpy as np",
+        *text[0], given, *text[1], *text[2], "import duoblas, numpy as np",
         *re.findall("^    (.*)$", duoblas.__doc__, re.MULTILINE)]))
     return file
 
