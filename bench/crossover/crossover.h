@@ -350,7 +350,8 @@ bool duo_crossover_csv(const duo_crossover *x, const char *path);
 
 /* ---- json.c ---- */
 
-/* Writes all figures and answers; crossover.md has the keys. Without a path to stdout. */
+/* Writes all figures and answers; docs/reference/crossover.md has the keys. Without a path to
+ * stdout. */
 bool duo_crossover_json(const duo_crossover *x, const char *path);
 /* The same as text, to be freed; NULL: out of memory. */
 char *duo_crossover_json_text(const duo_crossover *x);

@@ -1,4 +1,4 @@
-/* json.c - all figures and answers, for programs; docs/guide/crossover.md has the keys. */
+/* json.c - all figures and answers, for programs; docs/reference/crossover.md has the keys. */
 #include <cJSON.h>
 #include <math.h>
 #include <stdlib.h>

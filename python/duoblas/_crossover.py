@@ -23,8 +23,8 @@ _LINES = {"host": "CPU", "pageable": "GPU, arrays plain", "resident": "GPU, arra
 
 
 class Crossover(dict[str, Any]):
-    """The facts of a run, as crossover.md lists them under JSON. Its str() is the verdict; a
-    notebook shows it as a picture."""
+    """The facts of a run, as docs/reference/crossover.md lists them under JSON. Its str() is the
+    verdict; a notebook shows it as a picture."""
 
     def __str__(self) -> str:
         return "\n".join(self["verdict"])
