@@ -6,8 +6,8 @@
  *     context i:  C := A B   s := sum C   [event i]   D := C B
  *     the host:                         waits for event i, uses s
  *
- * Each context has memory of its own. Calls that use the same memory of duo_malloc, if only to read
- * it, follow each other in all contexts.
+ * Each context has memory of its own. A call that writes memory of duo_malloc follows all others
+ * that use it, in all contexts. Up to eight that only read it run side by side.
  */
 #include <duoblas.h>
 #include <math.h>
