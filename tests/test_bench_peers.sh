@@ -18,7 +18,8 @@ named() { # MODE ERRORS: errors of the rows of a mode match the expression
     says out "^sgemm,33,20,64,cpu,\"?$1\"?,[^,]+,[^,]+,[^,]+,$2,$2,$2\$"
 }
 expect 0 bench peers -s 33x20x64 --quick --side cpu --csv --library "$blas,WHEELS_BLAS_MODE=twice" \
-    --library "$blas" --library "$blas,WHEELS_BLAS_MODE=twice,OTHER=1" --library "$blas_64"
+    --library "$blas" --library "$blas,WHEELS_BLAS_MODE=twice,OTHER=1" --library "$blas_64" \
+    --library "$blas,WHEELS_BLAS_MODE=nothing"
 good='[0-9]?[0-9.]+(e-[0-9]+)?' wrong='[0-9.]+e\+0[67]'
 named 'DuoBLAS accurate' "$good"
 named 'DuoBLAS ieee' "$good"
@@ -27,6 +28,7 @@ named 'wheels_blas WHEELS_BLAS_MODE=twice' "$wrong"
 named 'wheels_blas' "$good"
 named 'wheels_blas WHEELS_BLAS_MODE=twice,OTH[^,]*' "$wrong"
 named 'wheels_blas_64' "$good"
+named 'wheels_blas WHEELS_BLAS_MODE=nothing' '(inf)?' # NaN stays where nothing was written
 says out '^# Found  |^#  +/.*wheels_blas'
 says out '^# Not found: libgemmul8.so, '
 says out '^# errors on: 1 uniform -1\.\.1, 2 spread 2\^20, 3 spread 2\^60$'

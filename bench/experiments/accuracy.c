@@ -74,14 +74,15 @@ static int open_columns(const duo_bench *b, duo_operation operation, column *c)
 }
 
 /* Runs the implementation once and fetches its result. */
-static bool run(duo_context *context, const duo_implementation *implementation,
+static bool run(const duo_bench *b, const duo_implementation *implementation,
                 const duo_problem *problem, float *result)
 {
     duo_call call = duo_problem_call(problem, implementation->stock, 0);
     call.threads = implementation->threads;
-    return implementation->call(implementation, &call) &&
+    return duo_bench_spoil(b, implementation, &call) &&
+           implementation->call(implementation, &call) &&
            (implementation->finish == NULL || implementation->finish(implementation)) &&
-           duo_copy(context, result, call.operand[DUO_RESULT].address, sizeof *result) == DUO_OK;
+           duo_copy(b->context, result, call.operand[DUO_RESULT].address, sizeof *result) == DUO_OK;
 }
 
 /* ---- One vector ---- */
@@ -133,7 +134,7 @@ static bool measure_vector(const duo_bench *b, const duo_problem *problem,
         return false;
     for (int i = 0; i < columns; i++) {
         float got = 0.0f;
-        if (!run(b->context, &c[i].implementation, problem, &got)) return false;
+        if (!run(b, &c[i].implementation, problem, &got)) return false;
         judge(&c[i], vector, n, (double)got, want);
     }
     return true;

@@ -91,7 +91,7 @@ static bool runs(const duo_bench *b, const duo_implementation *c, const duo_prob
     call->threads = c->threads > 0 ? c->threads : 1;
     if (c->algorithm != NULL && !duo_bench_conditions(b, c->algorithm, call, &conditions))
         return false;
-    return c->call(c, call) && (c->finish == NULL || c->finish(c));
+    return duo_bench_spoil(b, c, call) && c->call(c, call) && (c->finish == NULL || c->finish(c));
 }
 
 static const line *line_of(const table *t, const duo_algorithm *algorithm)

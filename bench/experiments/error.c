@@ -59,6 +59,24 @@ double duo_bench_error(duo_context *context, const duo_problem *problem, const d
     return good ? error : -1.0;
 }
 
+bool duo_bench_spoil(const duo_bench *b, const duo_implementation *implementation,
+                     const duo_call *call)
+{
+    const bool product = call->operation == DUO_SGEMM;
+    const duo_operand *const c = &call->operand[DUO_C];
+    const size_t floats = product ? (size_t)((call->n - 1) * c->ld + call->m) : 1;
+    float *const output = product                          ? c->address
+                          : implementation->result != NULL ? implementation->result
+                                                           : call->operand[DUO_RESULT].address;
+    float *const nans = malloc(floats * sizeof *nans);
+    for (size_t i = 0; i < floats && nans != NULL; i++) nans[i] = NAN;
+    const bool good = nans != NULL &&
+                      duo_copy(b->context, output, nans, floats * sizeof *nans) == DUO_OK &&
+                      duo_synchronize(b->context) == DUO_OK;
+    free(nans);
+    return good;
+}
+
 bool duo_bench_exact_product(const duo_bench *b, const duo_problem *problem,
                              duo_product_exact *exact)
 {

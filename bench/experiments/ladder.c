@@ -73,7 +73,9 @@ static void find_reduction_errors(const duo_bench *b, duo_ladder *ladder)
     const duo_exact exact = duo_bench_exact(&ladder->problem, &b->host);
     for (int i = 0; i < ladder->count; i++) {
         duo_measurement *const m = &ladder->measurement[i];
-        if (has_error(b, m) && duo_benchmark_call_once(&m->benchmark))
+        const duo_call call = duo_problem_call(&m->problem, m->implementation.stock, 0);
+        if (has_error(b, m) && duo_bench_spoil(b, &m->implementation, &call) &&
+            duo_benchmark_call_once(&m->benchmark))
             m->error = duo_bench_error(b->context, &m->problem, &exact, &m->implementation);
     }
 }
@@ -89,7 +91,8 @@ static void find_product_errors(const duo_bench *b, duo_ladder *ladder)
             if (!has_error(b, m) || 2 * m->problem.transa + m->problem.transb != layout) continue;
             if (exact.product == NULL && !duo_bench_exact_product(b, &m->problem, &exact)) break;
             const duo_call call = duo_problem_call(&m->problem, m->implementation.stock, 0);
-            if (!duo_benchmark_call_once(&m->benchmark) ||
+            if (!duo_bench_spoil(b, &m->implementation, &call) ||
+                !duo_benchmark_call_once(&m->benchmark) ||
                 !duo_product_error(b->context, &exact, &call.operand[DUO_C], &errors))
                 continue;
             m->error = errors.wrong > 0 ? (double)INFINITY : errors.largest;

@@ -199,8 +199,10 @@ static bool measure_errors(peers *p, const duo_problem *problem, int kind)
     if (!is_product) sum = duo_bench_exact(problem, &b->host);
     for (int i = 0; i < p->rows; i++) {
         row *const r = &p->row[i];
+        const duo_call call = duo_problem_call(problem, r->implementation.stock, 0);
         r->error[kind] = -1.0;
-        if (!r->benchmark.failed && duo_benchmark_call_once(&r->benchmark))
+        if (!r->benchmark.failed && duo_bench_spoil(b, &r->implementation, &call) &&
+            duo_benchmark_call_once(&r->benchmark))
             r->error[kind] = error_of(p, problem, r, &product, &sum);
     }
     duo_product_exact_close(&product);

@@ -93,6 +93,11 @@ duo_exact duo_bench_exact(const duo_problem *problem, const duo_stock *host);
 double duo_bench_error(duo_context *context, const duo_problem *problem, const duo_exact *exact,
                        const duo_implementation *implementation);
 
+/* Makes a call's output NaN before it is run for its error: one that does nothing is found. For C,
+ * beta is 0. False: the device failed. */
+bool duo_bench_spoil(const duo_bench *bench, const duo_implementation *implementation,
+                     const duo_call *call);
+
 /* Computes the exact product of slot 0; on the device if bench->gpu_peers. */
 bool duo_bench_exact_product(const duo_bench *bench, const duo_problem *problem,
                              duo_product_exact *exact);

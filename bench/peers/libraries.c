@@ -129,10 +129,23 @@ static bool call_sgemm(const duo_implementation *self, const duo_call *call)
     return true;
 }
 
+/* Some run in a stream of their own, not in the handle's: waits for the device. */
+static bool finish_device(const duo_implementation *self)
+{
+    static int (*wait)(void);
+    if (wait == NULL) {
+        void *const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+        void *const address = driver != NULL ? dlsym(driver, "cuCtxSynchronize") : NULL;
+        memcpy(&wait, &address, sizeof wait);
+    }
+    return wait != NULL && wait() == 0 && duo_implementation_finish_queue(self);
+}
+
 bool duo_peer_library(duo_implementation *peer, const duo_library *library, const duo_stock *stock)
 {
     if (library->side == DUO_SIDE_GPU) {
         if (!duo_peer_cublas(peer, DUO_SGEMM, stock, false)) return false;
+        peer->finish = finish_device;
     } else {
         *peer = (duo_implementation){
             .side = DUO_SIDE_CPU, .peer = true, .stock = stock, .call = call_sgemm};
