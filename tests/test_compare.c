@@ -6,6 +6,7 @@
 
 #include "bench/crossover/compare.h"
 #include "bench/crossover/crossover.h"
+#include "bench/crossover/second.h"
 #include "support/crossover_csv.h"
 #include "support/harness.h"
 #include "support/shown.h"
@@ -65,8 +66,52 @@ static void comparison(void)
     free(x);
 }
 
+/* What a second run shows widens the ranges of a comparison and of the verdict, by place. */
+static void second_run(void)
+{
+    duo_run first, second;
+    duo_sentences before, after;
+    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
+    if (x == NULL) return;
+    x->noise = (duo_noise){.looks = 9, .processors = 16, .threads = 16, .figures_spread = 0.02};
+    duo_noise_judge(&x->noise);
+    duo_crossover_verdict(x, &before);
+    test_case("compare/second");
+    if (!CHECK(duo_run_of(&first, x), "first")) return;
+    duo_spread spread = duo_compare_spread(&first, &first);
+    CHECK(spread.cpu == 0.0 && spread.gpu[DUO_PLACE_PAGEABLE] == 0.0, "a run differs from itself");
+    /* Plain arrays are faster by 1 / 1.4 in one case, slower by 1.2 in another. */
+    x->item[3].figure[DUO_SERIES_GPU + DUO_PLACE_PAGEABLE].median_seconds /= 1.4;
+    x->item[5].figure[DUO_SERIES_GPU + DUO_PLACE_PAGEABLE].median_seconds *= 1.2;
+    if (!CHECK(duo_run_of(&second, x), "second")) return;
+    spread = duo_compare_spread(&first, &second);
+    CHECK(spread.gpu[DUO_PLACE_PAGEABLE] > 0.399 && spread.gpu[DUO_PLACE_PAGEABLE] < 0.401,
+          "plain arrays differ by %g", spread.gpu[DUO_PLACE_PAGEABLE]);
+    CHECK(spread.cpu == 0.0 && spread.gpu[DUO_PLACE_PINNED] == 0.0 &&
+              spread.gpu[DUO_PLACE_DEVICE] == 0.0,
+          "others differ, too");
+    x->second = spread;
+    char text[240];
+    CHECK(
+        strcmp(duo_second_text(x, text, sizeof text),
+               "quiet: figures lie within 2 %, those of a second, short run within 40 % (plain)") ==
+            0,
+        "%s", text);
+    duo_crossover_verdict(x, &after);
+    CHECK(strcmp(before.text[0], after.text[0]) == 0, "arrays on the GPU: %s", after.text[0]);
+    CHECK(strcmp(before.text[1], after.text[1]) != 0, "plain arrays: %s", after.text[1]);
+    duo_run_free(&second);
+    if (!CHECK(duo_run_of(&second, x), "second, told")) return;
+    test_shown_lines(compared(&second, &second, true), 2000);
+    test_contains(test_shown, "  1.00    96"); /* 1.4 times 1.4 */
+    duo_run_free(&first);
+    duo_run_free(&second);
+    free(x);
+}
+
 int main(int argc, char **argv)
 {
-    static const test_entry tests[] = {{"comparison", comparison}, {NULL, NULL}};
+    static const test_entry tests[] = {
+        {"comparison", comparison}, {"second_run", second_run}, {NULL, NULL}};
     return test_main(argc, argv, "compare", tests);
 }

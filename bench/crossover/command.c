@@ -9,6 +9,7 @@
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/figures.h"
 #include "bench/crossover/files.h"
+#include "bench/crossover/second.h"
 #include "bench/crossover/verify.h"
 #include "bench/measure/benchmark.h"
 #include "bench/measure/blas_instance.h"
@@ -222,6 +223,7 @@ static bool run(arguments *a)
     begin_session(x);
     if (!duo_checkpoint_begin(&a->checkpoint, x)) return false;
     duo_crossover_measure(x, duo_checkpoint_write, &a->checkpoint);
+    duo_second_run(x);
     if (!a->files.no_profile) make_profile(x, &profile);
     duo_crossover_judge(x);
     duo_crossover_sessions(x, &profile);

@@ -53,18 +53,24 @@ static double number(const cJSON *object, const char *key)
     return cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
 }
 
+bool duo_run_parse(duo_run *run, const char *name, const char *text)
+{
+    *run = (duo_run){.name = name, .json = cJSON_Parse(text)};
+    const bool good = run->json != NULL && number(run->json, "format") == 1.0 &&
+                      strcmp(word(run->json, "tool"), "duoblas crossover") == 0;
+    if (!good) duo_run_free(run);
+    return good;
+}
+
 bool duo_run_read(duo_run *run, const char *path)
 {
     char *const text = read_text(path);
-    *run = (duo_run){.name = path, .json = text != NULL ? cJSON_Parse(text) : NULL};
+    const bool good = text != NULL && duo_run_parse(run, path, text);
+    if (!good)
+        fprintf(stderr, "duoblas: cannot compare with %s: %s\n", path,
+                text == NULL ? "it cannot be read" : "it is not of `duoblas crossover --json'");
     free(text);
-    const bool good = run->json != NULL && number(run->json, "format") == 1.0 &&
-                      strcmp(word(run->json, "tool"), "duoblas crossover") == 0;
-    if (good) return true;
-    fprintf(stderr, "duoblas: cannot compare with %s: %s\n", path,
-            text == NULL ? "it cannot be read" : "it is not of `duoblas crossover --json'");
-    duo_run_free(run);
-    return false;
+    return good;
 }
 
 bool duo_run_of(duo_run *run, const duo_crossover *x)
@@ -111,13 +117,16 @@ typedef struct ratio {
 
 static bool beyond_noise(const ratio *r) { return fabs(log(r->value)) > log(r->off); }
 
-/* The factor by which a figure may be off: by the noise of its run, or by its quartiles. */
+/* The factor by which a figure may be off: by the noise of its run, by what a second run has shown
+ * of its place, or by its quartiles. */
 static double off_of(const duo_run *run, const cJSON *figure)
 {
+    const cJSON *const second = get(get(run->json, "noise"), "second_run");
     const double median = number(figure, "seconds_median");
     const double spread =
         fmax(number(figure, "seconds_high") / median, median / number(figure, "seconds_low"));
-    return fmax(1.0 + noise_of(run), spread); /* fmax leaves NaN out */
+    const double seen = 1.0 + number(second, word(figure, "residence"));
+    return fmax(fmax(1.0 + noise_of(run), seen), spread); /* fmax leaves NaN out */
 }
 
 /* The same for a crossing; NaN: the file is of a version that did not tell. */
@@ -305,6 +314,47 @@ static void compare_all(const duo_run *old, const duo_run *new, side sides[2], b
         compare_case(old, new, before, c, sides, full, &table);
     }
 }
+
+/* ---- How far two runs differ ---- */
+
+/* The least measured time in this place, by any algorithm; NaN: none. */
+static double best_of(const cJSON *c, const char *residence)
+{
+    double best = (double)NAN;
+    const cJSON *figure;
+    cJSON_ArrayForEach(figure, get(c, "figures"))
+    {
+        if (strcmp(word(figure, "residence"), residence) == 0 &&
+            cJSON_IsFalse(get(figure, "predicted")))
+            best = fmin(best, number(figure, "seconds_median")); /* fmin leaves NaN out */
+    }
+    return best;
+}
+
+static void widen(double *share, const cJSON *old, const cJSON *new, const char *residence)
+{
+    const double times = best_of(new, residence) / best_of(old, residence);
+    const double off = exp(fabs(log(times))) - 1.0;
+    if (off > *share && isfinite(off)) *share = off;
+}
+
+duo_spread duo_compare_spread(const duo_run *old, const duo_run *new)
+{
+    static const char *const keys[] = {"operation", "family", "n", NULL};
+    duo_spread spread = {.cpu = 0.0};
+    const cJSON *c;
+    cJSON_ArrayForEach(c, get(new->json, "cases"))
+    {
+        const cJSON *const before = find(get(old->json, "cases"), c, keys);
+        if (before == NULL) continue;
+        widen(&spread.cpu, before, c, "host");
+        for (int place = 0; place < DUO_PLACES; place++)
+            widen(&spread.gpu[place], before, c, duo_place_names[place]);
+    }
+    return spread;
+}
+
+/* ---- Two runs side by side ---- */
 
 void duo_compare_print(const duo_run *old, const duo_run *new, bool full, FILE *file)
 {

@@ -12,6 +12,8 @@ typedef struct duo_run {
 
 /* Reads a file that --json has written. False, after a message on stderr: it is none. */
 bool duo_run_read(duo_run *run, const char *path);
+/* The same from the file's text. */
+bool duo_run_parse(duo_run *run, const char *name, const char *text);
 /* Makes the run of these figures. False, after a message on stderr: out of memory. */
 bool duo_run_of(duo_run *run, const duo_crossover *x);
 void duo_run_free(duo_run *run);
@@ -19,5 +21,8 @@ void duo_run_free(duo_run *run);
 /* Prints ratios of crossings and figures, with their uncertainty, and whether the runs differ by
  * more than the noise. `full`: all figures, not only those that do. */
 void duo_compare_print(const duo_run *old, const duo_run *new, bool full, FILE *file);
+
+/* How far the measured figures differ that both runs have. */
+duo_spread duo_compare_spread(const duo_run *old, const duo_run *new);
 
 #endif

@@ -28,6 +28,12 @@ typedef struct duo_figure {
     bool predicted;
 } duo_figure;
 
+/* How far two runs differ: the largest share, of the CPU's best times and of the GPU's by the place
+ * of their operands. 0: not known. */
+typedef struct duo_spread {
+    double cpu, gpu[DUO_PLACES];
+} duo_spread;
+
 /* One run that measured figures: when, by which commit and how. */
 typedef struct duo_session {
     char date[24], commit[48];
@@ -128,6 +134,7 @@ typedef struct duo_crossover {
     int refined;     /* sizes added where curves meet or bend */
     int again;       /* disturbed figures that were measured again */
     duo_noise noise;
+    duo_spread second; /* between this run and a second one (second.h) */
     double began, seconds;
 } duo_crossover;
 
@@ -304,7 +311,7 @@ extern const double duo_prediction_low, duo_prediction_high;
 typedef struct duo_range {
     double low, high;
 } duo_range;
-duo_range duo_crossover_range(const duo_crossover *x, bool predicted);
+duo_range duo_crossover_range(const duo_crossover *x, duo_place place, bool predicted);
 
 /* A crossing, and where it would be at both ends of that range. */
 typedef struct duo_ends {

@@ -170,8 +170,9 @@ static void add_outlooks(const duo_crossover *x, cJSON *to)
 }
 
 /* Adds null if noise was not looked for. */
-static void add_noise(const duo_noise *noise, cJSON *to)
+static void add_noise(const duo_crossover *x, cJSON *to)
 {
+    const duo_noise *const noise = &x->noise;
     char text[160];
     if (noise->looks == 0) {
         (void)cJSON_AddNullToObject(to, "noise");
@@ -182,6 +183,11 @@ static void add_noise(const duo_noise *noise, cJSON *to)
     add_number(n, "error", noise->error, true);
     add_number(n, "processors_of_others", noise->others, true);
     (void)cJSON_AddStringToObject(n, "text", duo_noise_text(noise, text, sizeof text));
+    cJSON *const second = cJSON_AddObjectToObject(n, "second_run");
+    add_number(second, "host", x->second.cpu, x->second.cpu > 0.0);
+    for (int place = 0; place < DUO_PLACES; place++)
+        add_number(second, duo_place_names[place], x->second.gpu[place],
+                   x->second.gpu[place] > 0.0);
 }
 
 char *duo_crossover_json_text(const duo_crossover *x)
@@ -194,7 +200,7 @@ char *duo_crossover_json_text(const duo_crossover *x)
     add_number(root, "seconds", x->seconds, true);
     add_number(root, "figures_predicted_for_want_of_time", x->skipped, true);
     add_number(root, "figures_kept_from_before", x->kept, true);
-    add_noise(&x->noise, root);
+    add_noise(x, root);
     add_all_crossings(x, root);
     add_outlooks(x, root);
     cJSON *const cases = cJSON_AddArrayToObject(root, "cases");

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "bench/crossover/crossover.h"
+#include "bench/crossover/second.h"
 #include "bench/crossover/selection.h"
 #include "bench/crossover/sizes.h"
 #include "bench/measure/blas_rivals.h"
@@ -19,7 +20,7 @@ static void write_verdict(const duo_crossover *x, FILE *file)
 
 static void write_machine(const duo_crossover *x, FILE *file)
 {
-    char noise[160], date[DUO_TEXT];
+    char noise[240], date[DUO_TEXT];
     fprintf(file, "\n* CPU: %s, %d thread%s; its BLAS: %s\n", x->cpu, x->threads,
             x->threads == 1 ? "" : "s", x->cpu_blas);
     if (duo_blas_rivals_text()[0] != '\0')
@@ -28,7 +29,7 @@ static void write_machine(const duo_crossover *x, FILE *file)
         fprintf(file, "* GPU: %s, driver for CUDA %s\n", x->gpu_name, x->driver);
     else
         fprintf(file, "* GPU: none (%s); times predicted for %s\n", x->why, x->gpu_name);
-    fprintf(file, "* Noise: %s\n", duo_noise_text(&x->noise, noise, sizeof noise));
+    fprintf(file, "* Noise: %s\n", duo_second_text(x, noise, sizeof noise));
     fprintf(file, "* DuoBLAS " DUO_VERSION_STRING ", commit %s, %s, %s%s%s\n", duo_tool_commit,
             DUO_COMPILER, duo_text_date(date), x->quick ? ", quick" : "",
             x->cold ? ", caches cold" : "");

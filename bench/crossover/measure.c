@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
+#include "bench/crossover/second.h"
 #include "bench/measure/benchmark.h"
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
@@ -211,7 +212,7 @@ static double until_of(const duo_crossover *x)
 {
     const double wanted = kThreadsSeconds + (x->gpu ? kLinkSeconds : 0.0) +
                           (x->wanted[DUO_SGEMM] ? kShapesSeconds : 0.0);
-    const double end = fmin(wanted, kEndShare * x->most_seconds);
+    const double end = fmin(wanted, kEndShare * x->most_seconds) + duo_second_seconds(x);
     return x->began + x->most_seconds - end;
 }
 

@@ -101,9 +101,11 @@ static duo_crossing find(const duo_crossover *x, int operation, double factor)
                                   (duo_use){DUO_PLACE_PAGEABLE, 1, factor});
 }
 
-duo_range duo_crossover_range(const duo_crossover *x, bool predicted)
+duo_range duo_crossover_range(const duo_crossover *x, duo_place place, bool predicted)
 {
-    const double noisy = 1.0 + (x->noise.looks > 0 ? x->noise.error : 0.0);
+    const double noise = x->noise.looks > 0 ? x->noise.error : 0.0;
+    const double second = hypot(x->second.cpu, predicted ? 0.0 : x->second.gpu[place]);
+    const double noisy = 1.0 + fmax(noise, second);
     return (duo_range){(predicted ? duo_prediction_low : 1.0) / noisy,
                        (predicted ? duo_prediction_high : 1.0) * noisy};
 }
@@ -112,7 +114,7 @@ duo_ends duo_crossover_ends(const duo_crossover *x, duo_operation operation, con
                             duo_use use)
 {
     duo_ends ends = {.crossing = duo_crossover_find_use(x, operation, family, use)};
-    const duo_range range = duo_crossover_range(x, ends.crossing.predicted);
+    const duo_range range = duo_crossover_range(x, use.place, ends.crossing.predicted);
     const double factor = use.factor;
     use.factor = factor * range.low;
     ends.early = duo_crossover_find_use(x, operation, family, use);
@@ -129,7 +131,7 @@ static void look(duo_crossover *x, duo_outlook *outlook)
     for (int i = 0; i < x->cases; i++)
         x->item[i].figure[DUO_SERIES_GPU + DUO_PLACE_PAGEABLE] =
             duo_crossover_predict_gpu(x, &x->item[i].problem, DUO_PLACE_PAGEABLE);
-    const duo_range range = duo_crossover_range(x, true);
+    const duo_range range = duo_crossover_range(x, DUO_PLACE_PAGEABLE, true);
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         outlook->early[operation] = find(x, operation, range.low);
         outlook->late[operation] = find(x, operation, range.high);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
+#include "bench/crossover/second.h"
 #include "bench/crossover/selection.h"
 #include "bench/crossover/sizes.h"
 #include "bench/measure/blas_rivals.h"
@@ -122,13 +123,13 @@ static void print_count(int count, const char *what, FILE *file)
 
 static void print_how_it_went(const duo_crossover *x, FILE *file)
 {
-    char noise[160], line[200];
+    char noise[240], line[244];
     fprintf(file, "\n%d sizes in %.0f seconds.\n", x->cases, x->seconds);
     print_count(x->refined, "sizes were added where curves meet or bend", file);
     print_count(x->kept, "figures kept from before", file);
     print_count(x->again, "figures were measured again, as somebody disturbed them", file);
     print_count(x->skipped, "figures are predicted for want of time or memory", file);
-    snprintf(line, sizeof line, "%s.", duo_noise_text(&x->noise, noise, sizeof noise));
+    snprintf(line, sizeof line, "%s.", duo_second_text(x, noise, sizeof noise));
     duo_text_wrap("Noise: ", line, file);
 }
 

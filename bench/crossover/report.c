@@ -4,6 +4,7 @@
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/html.h"
 #include "bench/crossover/panel.h"
+#include "bench/crossover/second.h"
 #include "bench/crossover/selection.h"
 #include "bench/crossover/sizes.h"
 #include "bench/measure/blas_rivals.h"
@@ -52,7 +53,7 @@ static void machine(const duo_crossover *x, FILE *file)
              x->cold ? "cold: every call on other data" : "warm", (unsigned long long)x->seed);
     fact("Run", text, file);
     fact("Math", duo_crossover_math, file);
-    if (x->noise.looks > 0) fact("Noise", duo_noise_text(&x->noise, text, sizeof text), file);
+    if (x->noise.looks > 0) fact("Noise", duo_second_text(x, text, sizeof text), file);
     snprintf(text, sizeof text, DUO_VERSION_STRING ", commit %s, %s", duo_tool_commit,
              DUO_COMPILER);
     fact("DuoBLAS", text, file);

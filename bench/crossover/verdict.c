@@ -303,7 +303,7 @@ static const char *say_place(const duo_crossover *x, const duo_case *c, duo_plac
     snprintf(text, DUO_SENTENCE / 2, "%s%s: %s", say_seconds(x, by_gpu->median_seconds, seconds),
              predicted || !x->gpu ? " (predicted)" : "",
              say_faster(duo_crossover_log_ratio(c, place),
-                        duo_crossover_range(x, predicted || !x->gpu), faster));
+                        duo_crossover_range(x, place, predicted || !x->gpu), faster));
     return text;
 }
 

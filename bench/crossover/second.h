@@ -1,0 +1,20 @@
+/* second.h - a second, short run in a process of its own: how far do two runs differ? */
+#ifndef DUO_SECOND_H
+#define DUO_SECOND_H
+
+#include "bench/crossover/crossover.h"
+
+/* Seconds that the second run may take; 0: there is no time for one. */
+double duo_second_seconds(const duo_crossover *x);
+
+/*
+ * Runs this tool again, for a tenth of the time, and compares the figures that both have: other
+ * memory, another moment. Fills in x->second. If the other process fails, nothing is known.
+ */
+void duo_second_run(duo_crossover *x);
+
+/* duo_noise_text, and what the second run has shown: "quiet: figures lie within 2 %, those of a
+ * second, short run within 4 % (CPU), 12 % (plain)". */
+const char *duo_second_text(const duo_crossover *x, char *text, size_t size);
+
+#endif
