@@ -173,9 +173,10 @@ static void terminal_spread(void)
     test_contains(test_shown, "\nsgemm, C = A*B, m x n x k: n x n x n; 5 to 15 runs each\n");
     test_contains(test_shown, "GPU 3.1x   261 us  GPU 6.4x  18.3 us   GPU 91x  5.0\n");
     test_case("terminal/calls"); /* as the page's */
-    test_contains(test_shown, "used once         10 times        100 times       1000 times\n");
-    test_contains(test_shown,
-                  "\nsgemm               344              145              113              109\n");
+    test_contains(test_shown, "used once          10 times         100 times        1000 times\n");
+    test_contains(
+        test_shown,
+        "\nsgemm                344               145               113               109\n");
     x->calls[0] = 50;
     printed(x, false);
     test_contains(test_shown, "           50 times\nsgemm, n x n x n ");

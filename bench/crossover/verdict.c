@@ -47,11 +47,10 @@ const char *duo_ends_text(const duo_ends *ends, char text[DUO_TEXT])
     const bool both = e->verdict == l->verdict;
     if (is_sure(ends)) return duo_crossing_text(&ends->crossing, text);
     const char *const early = duo_crossing_text(e, low), *const late = duo_crossing_text(l, high);
-    if (both) return duo_text_span(early, late, text);
     if (e->verdict == DUO_WINS_ALWAYS && l->verdict == DUO_WINS_FROM)
         snprintf(text, DUO_TEXT, "up to %.16s", late);
     else
-        snprintf(text, DUO_TEXT, "%.16s or %.16s", early, late);
+        snprintf(text, DUO_TEXT, "%.16s %s %.16s", early, both ? "to" : "or", late);
     return text;
 }
 
