@@ -306,6 +306,7 @@ static void panel_fits(void)
     duo_crossover *const x = without_gpu();
     if (x == NULL) return;
     x->noise = (duo_noise){.looks = 9, .noisy = true, .error = 8.0};
+    x->ignore_noise = true; /* else no sizes are told */
     test_folder_begin();
     snprintf(path, sizeof path, "%s/crossover.html", test_folder());
     test_case("plot/fits");
@@ -349,19 +350,23 @@ static void noise(void)
     for (char *at = lines; (at = strchr(at, '\n')) != NULL;) *at = ' ';
     test_shown_first(lines, "", noisy);
     CHECK(strstr(test_shown, "Predicted") == NULL &&
-              strstr(test_shown, "There is no GPU here.") == NULL,
+              strstr(test_shown, "There is no GPU here.") == NULL &&
+              strstr(test_shown, "faster from n =") == NULL,
           "a verdict: %.400s", test_shown);
     test_shown_lines(test_shown, 116);
     test_case("noise/page");
     CHECK(duo_crossover_report(x, path), "written");
     check_markup(test_read_back(path));
     test_shown_first(test_shown, "<ul class=\"verdict\">\n<li>", noisy);
-    CHECK(strstr(test_shown, "<li>Predicted") == NULL, "a verdict");
+    CHECK(strstr(test_shown, "<li>Predicted") == NULL && strstr(test_shown, "is faster") == NULL &&
+              strstr(test_shown, "<circle") == NULL && strstr(test_shown, "Crossing") == NULL,
+          "a verdict");
     test_contains(test_shown, "<div class=\"noisy\">\n<ul class=\"verdict\">");
     test_case("noise/plot");
     CHECK(duo_crossover_plot(x, path), "written");
     check_markup(test_read_back(path));
     test_shown_first(test_shown, "y=\"22\">", "NOISY: 2 other processes were running;");
+    CHECK(strstr(test_shown, "<circle") == NULL, "a verdict");
     test_case("noise/csv");
     CHECK(duo_crossover_csv(x, path), "written");
     test_contains(test_read_back(path), "\n# noise: NOISY: 2 other processes were running;");

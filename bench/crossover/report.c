@@ -76,12 +76,12 @@ static void curves(const duo_crossover *x, FILE *file)
         legend_entry(curve, false, duo_curve_title(curve), file);
     legend_entry(0, true, "dotted: predicted, not measured", file);
     fprintf(file, "</ul>\n");
-    duo_html_element(
-        "p",
-        "A ring marks where the GPU becomes faster than the CPU and stays so; the "
-        "size stands above the curves. A wide bar behind a mark spans half of its repetitions. "
-        "The CPU's curve is its fastest algorithm.",
-        file);
+    fprintf(file,
+            "<p>%sA wide bar behind a mark spans half of its repetitions. The CPU's curve is its "
+            "fastest algorithm.</p>\n",
+            duo_crossover_distrusted(x) ? ""
+                                        : "A ring marks where the GPU becomes faster than the CPU "
+                                          "and stays so; the size stands above the curves. ");
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         if (!x->wanted[operation]) continue;
         fprintf(file, "<div class=\"plots\">\n");
@@ -96,6 +96,7 @@ static void curves(const duo_crossover *x, FILE *file)
 static void sizes(const duo_crossover *x, FILE *file)
 {
     duo_table table = {.form = DUO_AS_HTML, .file = file};
+    if (duo_crossover_distrusted(x)) return;
     for (int i = 0; i < DUO_SIZES; i++) {
         duo_html_element("h2", duo_sizes_titles[i], file);
         duo_html_element("p", duo_sizes_texts[i], file);
