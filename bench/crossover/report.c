@@ -98,10 +98,12 @@ static void sizes(const duo_crossover *x, FILE *file)
     duo_table table = {.form = DUO_AS_HTML, .file = file};
     if (duo_crossover_distrusted(x)) return;
     for (int i = 0; i < DUO_SIZES; i++) {
+        fprintf(file, "<section>\n"); /* one page of a print */
         duo_html_element("h2", duo_sizes_titles[i], file);
         duo_html_element("p", duo_sizes_texts[i], file);
         if (i == 0) duo_html_element("p", duo_sizes_marks, file);
         duo_sizes_table(x, (duo_sizes)i, true, &table);
+        fprintf(file, "</section>\n");
     }
 }
 
