@@ -76,13 +76,16 @@ typedef struct duo_crossing {
     bool predicted;  /* a figure near the crossing is predicted */
 } duo_crossing;
 
-/* Another GPU in this machine, predicted by its profile: the size from which it would win with
- * operands in pageable memory, for the main family of each operation. */
+/* Another GPU in this machine, predicted by its profile: the size from which it would win, for the
+ * main family of each operation. */
 typedef struct duo_outlook {
     char gpu[160]; /* "an H100" */
     const duo_profile *profile;
-    /* The GPU may be faster than predicted (early) or slower (late). */
+    /* With operands in pageable memory; the GPU may be faster than predicted (early) or slower
+     * (late). */
     duo_crossing early[DUO_OPERATIONS], late[DUO_OPERATIONS];
+    /* The same with operands that stay on the GPU. */
+    duo_crossing stay_early[DUO_OPERATIONS], stay_late[DUO_OPERATIONS];
 } duo_outlook;
 
 enum { DUO_OUTLOOKS = 3 };

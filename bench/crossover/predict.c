@@ -94,11 +94,11 @@ double duo_crossover_expect(const duo_crossover *x, const duo_case *c,
  * test_crossing checks them. */
 const double duo_prediction_low = 0.6, duo_prediction_high = 1.8;
 
-static duo_crossing find(const duo_crossover *x, int operation, double factor)
+static duo_crossing find(const duo_crossover *x, int operation, duo_place place, double factor)
 {
     return duo_crossover_find_use(x, (duo_operation)operation,
                                   duo_crossover_main_family((duo_operation)operation),
-                                  (duo_use){DUO_PLACE_PAGEABLE, 1, factor});
+                                  (duo_use){place, 1, factor});
 }
 
 duo_range duo_crossover_range(const duo_crossover *x, bool predicted)
@@ -127,12 +127,15 @@ static void look(duo_crossover *x, duo_outlook *outlook)
     x->gpu = false;
     x->assumed = outlook->profile;
     for (int i = 0; i < x->cases; i++)
-        x->item[i].figure[DUO_SERIES_GPU + DUO_PLACE_PAGEABLE] =
-            duo_crossover_predict_gpu(x, &x->item[i].problem, DUO_PLACE_PAGEABLE);
+        for (int place = 0; place < DUO_PLACES; place++)
+            x->item[i].figure[DUO_SERIES_GPU + place] =
+                duo_crossover_predict_gpu(x, &x->item[i].problem, (duo_place)place);
     const duo_range range = duo_crossover_range(x, true);
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        outlook->early[operation] = find(x, operation, range.low);
-        outlook->late[operation] = find(x, operation, range.high);
+        outlook->early[operation] = find(x, operation, DUO_PLACE_PAGEABLE, range.low);
+        outlook->late[operation] = find(x, operation, DUO_PLACE_PAGEABLE, range.high);
+        outlook->stay_early[operation] = find(x, operation, DUO_PLACE_DEVICE, range.low);
+        outlook->stay_late[operation] = find(x, operation, DUO_PLACE_DEVICE, range.high);
     }
 }
 
