@@ -217,6 +217,10 @@ static void outlook(void)
         /* Its own host measured 344. */
         CHECK(early->between < 344 && late->between > 344, "%g to %g", early->between,
               late->between);
+        /* With the matrices on the GPU 108. */
+        const double stay_early = x->outlook[i].stay_early[DUO_SGEMM].between,
+                     stay_late = x->outlook[i].stay_late[DUO_SGEMM].between;
+        CHECK(stay_early < 108 && stay_late > 108, "%g to %g", stay_early, stay_late);
     }
     test_case("outlook/noise"); /* the range has the error of the CPU's figures */
     const duo_crossing early = x->outlook[0].early[DUO_SGEMM], late = x->outlook[0].late[DUO_SGEMM];

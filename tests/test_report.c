@@ -53,12 +53,14 @@ static void terminal(void)
         "A product of 1000 x 1000 takes 1.67 ms on this CPU, and on the GPU, if its\n"
         "matrices stay there, 18.3 us: the GPU is 91 times as fast.\n"
         "With plain matrices, sent in each call: 543 us: the GPU is 3.1 times as fast.\n"
-        "From n = 344 on, sgemm of plain arrays is faster on this GPU.\n"
-        "sasum, ssum and sdot of plain arrays are never faster on this GPU.\n";
+        "From n = 344 on, sgemm of plain arrays is faster on this GPU; if they stay\n"
+        "there, from n = 108 on.\n"
+        "sasum, ssum and sdot of plain arrays are never faster on this GPU; if they stay\n"
+        "there, from n = ";
     test_case("terminal/verdict");
     CHECK(strncmp(printed(x, false), verdict, strlen(verdict)) == 0, "it begins %.400s",
           test_shown);
-    test_shown_lines(test_shown, 105);
+    test_shown_lines(test_shown, 106);
     test_contains(test_shown, "     16  9.61 ns  12.7 us CPU 1300x ");
     test_contains(test_shown, "   1000  1.67 ms   543 us  GPU 3.1x ");
     CHECK(strstr(test_shown, " 0.0x") == NULL && strstr(test_shown, " ~1") == NULL,
@@ -85,10 +87,11 @@ static void terminal_predicted(void)
         "A product of 1000 x 1000 takes 1.67 ms on this CPU, and on an H100, ";
     CHECK(strncmp(test_shown, best, strlen(best)) == 0, "it begins %.80s", test_shown);
     test_contains(test_shown, " us (predicted): the GPU is ");
-    test_contains(test_shown,
-                  "\nPredicted: on an H100, sgemm of plain arrays is faster from some n between ");
-    test_contains(test_shown,
-                  "\nPredicted: on an H200, sgemm of plain arrays is faster from some n between ");
+    test_contains(
+        test_shown,
+        "\nPredicted: on an H100 or an H200, sgemm of plain arrays is faster from some n\n"
+        "between ");
+    test_contains(test_shown, " on; if they stay there, from some n between ");
     test_contains(test_shown,
                   "\nPredicted: on an H100 or an H200, sasum, ssum and sdot of plain arrays are");
     test_contains(test_shown, "There is no GPU here.");
@@ -102,6 +105,14 @@ static void terminal_predicted(void)
     printed(x, false);
     test_contains(test_shown,
                   "\nOn this GPU, sgemm of plain arrays is faster from some n between ");
+
+    test_case("terminal/own-profile"); /* it is told alone */
+    x->gpu = false;
+    x->gpu_profile = duo_profile_built_in("h200");
+    duo_crossover_outlook(x);
+    printed(x, false);
+    test_contains(test_shown, "\nPredicted: on the NVIDIA H200 of ");
+    test_contains(test_shown, "\nPredicted: on an H100 or an H200, sgemm ");
     free(x);
 }
 
@@ -141,9 +152,9 @@ static void terminal_groups(void)
     }
     test_case("terminal/groups");
     printed(x, false);
-    test_contains(test_shown, "From n = 1.71 M on, sasum of plain arrays is faster on this GPU.");
-    test_contains(test_shown, "\nssum of plain arrays is never faster on this GPU.");
-    test_contains(test_shown, "\nAt all sizes sdot of plain arrays is faster on this GPU.");
+    test_contains(test_shown, "From n = 1.71 M on, sasum of plain arrays is faster on this GPU;");
+    test_contains(test_shown, "\nssum of plain arrays is never faster on this GPU;");
+    test_contains(test_shown, "\nAt all sizes sdot of plain arrays is faster on this GPU");
 
     test_case("terminal/two-sizes");
     for (int i = 0; i < x->cases; i++)
@@ -153,6 +164,22 @@ static void terminal_groups(void)
     printed(x, false);
     test_contains(test_shown, "From n = 1.71 M (sasum) to ");
     test_contains(test_shown, " (sdot) on, sasum, ssum and sdot of plain");
+
+    test_case("terminal/never");
+    for (int i = 0; i < x->cases; i++)
+        for (int place = 0; place < DUO_PLACES; place++)
+            x->item[i].figure[DUO_SERIES_GPU + place].median_seconds = 100.0;
+    printed(x, false);
+    test_contains(
+        test_shown,
+        "\nsgemm of plain arrays is never faster on this GPU, even if they stay there.\n");
+
+    test_case("terminal/always");
+    for (int i = 0; i < x->cases; i++)
+        for (int place = 0; place < DUO_PLACES; place++)
+            x->item[i].figure[DUO_SERIES_GPU + place].median_seconds = 1e-10;
+    test_contains(printed(x, false),
+                  "\nAt all sizes sgemm of plain arrays is faster on this GPU.\n");
     free(x);
 }
 
@@ -169,13 +196,14 @@ static void terminal_spread(void)
             f->rounds = x->item[i].n > 1000 ? 5 : 15;
         }
     test_case("terminal/spread");
-    test_shown_lines(printed(x, false), 105);
+    test_shown_lines(printed(x, false), 106);
     test_contains(test_shown, "\nsgemm, C = A*B, m x n x k: n x n x n; 5 to 15 runs each\n");
     test_contains(test_shown, "GPU 3.1x   261 us  GPU 6.4x  18.3 us   GPU 91x  5.0\n");
     test_case("terminal/calls"); /* as the page's */
-    test_contains(test_shown, "used once         10 times        100 times       1000 times\n");
-    test_contains(test_shown,
-                  "\nsgemm               344              145              113              109\n");
+    test_contains(test_shown, "used once          10 times         100 times        1000 times\n");
+    test_contains(
+        test_shown,
+        "\nsgemm                344               145               113               109\n");
     x->calls[0] = 50;
     printed(x, false);
     test_contains(test_shown, "           50 times\nsgemm, n x n x n ");
@@ -305,6 +333,7 @@ static void panel_fits(void)
     duo_crossover *const x = without_gpu();
     if (x == NULL) return;
     x->noise = (duo_noise){.looks = 9, .noisy = true, .error = 8.0};
+    x->ignore_noise = true; /* else no sizes are told */
     test_folder_begin();
     snprintf(path, sizeof path, "%s/crossover.html", test_folder());
     test_case("plot/fits");
@@ -348,19 +377,23 @@ static void noise(void)
     for (char *at = lines; (at = strchr(at, '\n')) != NULL;) *at = ' ';
     test_shown_first(lines, "", noisy);
     CHECK(strstr(test_shown, "Predicted") == NULL &&
-              strstr(test_shown, "There is no GPU here.") == NULL,
+              strstr(test_shown, "There is no GPU here.") == NULL &&
+              strstr(test_shown, "faster from n =") == NULL,
           "a verdict: %.400s", test_shown);
     test_shown_lines(test_shown, 116);
     test_case("noise/page");
     CHECK(duo_crossover_report(x, path), "written");
     check_markup(test_read_back(path));
     test_shown_first(test_shown, "<ul class=\"verdict\">\n<li>", noisy);
-    CHECK(strstr(test_shown, "<li>Predicted") == NULL, "a verdict");
+    CHECK(strstr(test_shown, "<li>Predicted") == NULL && strstr(test_shown, "is faster") == NULL &&
+              strstr(test_shown, "<circle") == NULL && strstr(test_shown, "Crossing") == NULL,
+          "a verdict");
     test_contains(test_shown, "<div class=\"noisy\">\n<ul class=\"verdict\">");
     test_case("noise/plot");
     CHECK(duo_crossover_plot(x, path), "written");
     check_markup(test_read_back(path));
     test_shown_first(test_shown, "y=\"22\">", "NOISY: 2 other processes were running;");
+    CHECK(strstr(test_shown, "<circle") == NULL, "a verdict");
     test_case("noise/csv");
     CHECK(duo_crossover_csv(x, path), "written");
     test_contains(test_read_back(path), "\n# noise: NOISY: 2 other processes were running;");
@@ -378,7 +411,7 @@ static void noise(void)
     x->ignore_noise = true;
     printed(x, false);
     test_shown_first(test_shown, "", "NOISY: 2 other processes were running;");
-    test_contains(test_shown, "\nPredicted: on an H100, sgemm of plain arrays is ");
+    test_contains(test_shown, "\nPredicted: on an H100 or an H200, sgemm of plain ");
     CHECK(strstr(test_shown, "Do not believe") == NULL, "and believed all the same");
     test_folder_end();
     free(x);

@@ -315,43 +315,31 @@ static void compare_all(const duo_run *old, const duo_run *new, side sides[2], b
     }
 }
 
-/* ---- How far two runs differ ---- */
+/* ---- Best times ---- */
 
-/* The least measured time in this place, by any algorithm; NaN: none. */
-static double best_of(const cJSON *c, const char *residence)
+static const cJSON *case_of(const duo_run *run, const duo_case *c)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, get(run->json, "cases"))
+    {
+        if (number(item, "n") == (double)c->n && strcmp(word(item, "family"), c->family) == 0 &&
+            strcmp(word(item, "operation"), duo_operation_name(c->problem.operation)) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+double duo_run_best(const duo_run *run, const duo_case *c, const char *residence)
 {
     double best = (double)NAN;
     const cJSON *figure;
-    cJSON_ArrayForEach(figure, get(c, "figures"))
+    cJSON_ArrayForEach(figure, get(case_of(run, c), "figures"))
     {
         if (strcmp(word(figure, "residence"), residence) == 0 &&
             cJSON_IsFalse(get(figure, "predicted")))
             best = fmin(best, number(figure, "seconds_median")); /* fmin leaves NaN out */
     }
     return best;
-}
-
-static void widen(double *share, const cJSON *old, const cJSON *new, const char *residence)
-{
-    const double times = best_of(new, residence) / best_of(old, residence);
-    const double off = exp(fabs(log(times))) - 1.0;
-    if (off > *share && isfinite(off)) *share = off;
-}
-
-duo_spread duo_compare_spread(const duo_run *old, const duo_run *new)
-{
-    static const char *const keys[] = {"operation", "family", "n", NULL};
-    duo_spread spread = {.cpu = 0.0};
-    const cJSON *c;
-    cJSON_ArrayForEach(c, get(new->json, "cases"))
-    {
-        const cJSON *const before = find(get(old->json, "cases"), c, keys);
-        if (before == NULL) continue;
-        widen(&spread.cpu, before, c, "host");
-        for (int place = 0; place < DUO_PLACES; place++)
-            widen(&spread.gpu[place], before, c, duo_place_names[place]);
-    }
-    return spread;
 }
 
 /* ---- Two runs side by side ---- */

@@ -22,7 +22,8 @@ void duo_run_free(duo_run *run);
  * more than the noise. `full`: all figures, not only those that do. */
 void duo_compare_print(const duo_run *old, const duo_run *new, bool full, FILE *file);
 
-/* How far the measured figures differ that both runs have. */
-duo_spread duo_compare_spread(const duo_run *old, const duo_run *new);
+/* The least measured time of the case with operands in this place ("host", "pageable", ...), by any
+ * algorithm; NaN: the run has none. */
+double duo_run_best(const duo_run *run, const duo_case *c, const char *residence);
 
 #endif

@@ -28,11 +28,11 @@ typedef struct duo_figure {
     bool predicted;
 } duo_figure;
 
-/* How far two runs differ: the largest share, of the CPU's best times and of the GPU's by the place
- * of their operands. 0: not known. */
-typedef struct duo_spread {
+/* What a second run (second.h) tells: of the CPU's best time, and of the GPU's by the place of its
+ * operands. 0: nothing. */
+typedef struct duo_second {
     double cpu, gpu[DUO_PLACES];
-} duo_spread;
+} duo_second;
 
 /* One run that measured figures: when, by which commit and how. */
 typedef struct duo_session {
@@ -60,6 +60,7 @@ typedef struct duo_case {
     int64_t n;
     bool between; /* added between sizes of the ladder, without the least valuable figures */
     duo_figure figure[DUO_SERIES];
+    duo_second second; /* its seconds */
 } duo_case;
 
 enum { DUO_CASES = 256, DUO_SESSIONS = 8, DUO_CALLS = 4 };
@@ -82,13 +83,16 @@ typedef struct duo_crossing {
     bool predicted;  /* a figure near the crossing is predicted */
 } duo_crossing;
 
-/* Another GPU in this machine, predicted by its profile: the size from which it would win with
- * operands in pageable memory, for the main family of each operation. */
+/* Another GPU in this machine, predicted by its profile: the size from which it would win, for the
+ * main family of each operation. */
 typedef struct duo_outlook {
     char gpu[160]; /* "an H100" */
     const duo_profile *profile;
-    /* The GPU may be faster than predicted (early) or slower (late). */
+    /* With operands in pageable memory; the GPU may be faster than predicted (early) or slower
+     * (late). */
     duo_crossing early[DUO_OPERATIONS], late[DUO_OPERATIONS];
+    /* The same with operands that stay on the GPU. */
+    duo_crossing stay_early[DUO_OPERATIONS], stay_late[DUO_OPERATIONS];
 } duo_outlook;
 
 enum { DUO_OUTLOOKS = 3 };
@@ -134,7 +138,7 @@ typedef struct duo_crossover {
     int refined;     /* sizes added where curves meet or bend */
     int again;       /* disturbed figures that were measured again */
     duo_noise noise;
-    duo_spread second; /* between this run and a second one (second.h) */
+    duo_second second; /* shares by which three of four of its figures differ at most */
     double began, seconds;
 } duo_crossover;
 
@@ -311,7 +315,9 @@ extern const double duo_prediction_low, duo_prediction_high;
 typedef struct duo_range {
     double low, high;
 } duo_range;
-duo_range duo_crossover_range(const duo_crossover *x, duo_place place, bool predicted);
+/* c: at this case; NULL: between cases. */
+duo_range duo_crossover_range(const duo_crossover *x, const duo_case *c, duo_place place,
+                              bool predicted);
 
 /* A crossing, and where it would be at both ends of that range. */
 typedef struct duo_ends {

@@ -187,7 +187,7 @@ void duo_curves_panel(const duo_crossover *x, duo_operation operation, duo_quant
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" x=\"%.0f\" y=\"%.0f\" width=\"%d\" "
             "height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s of %s against "
-            "size; the GPU is faster",
+            "size",
             left, top, DUO_PANEL_WIDTH, DUO_PANEL_HEIGHT, DUO_PANEL_WIDTH, DUO_PANEL_HEIGHT,
             quantity == DUO_TIME ? "Time" : "Speed", duo_operation_name(operation));
     duo_panel_label(&p);

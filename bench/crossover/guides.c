@@ -1,6 +1,6 @@
 /* guides.c - draws into a panel the sizes from which the GPU wins: rings on the curves, guides from
  * them down to the axis, and a line of text for each place above the curves, which covers nothing
- * and fits any size. */
+ * and fits any size. A noisy machine's are a verdict, and left out. */
 #include <string.h>
 
 #include "bench/crossover/panel.h"
@@ -43,6 +43,8 @@ static const char *name_of(const duo_panel *p, int curve, char text[2 * DUO_TEXT
 void duo_panel_label(const duo_panel *p)
 {
     char text[2 * DUO_TEXT];
+    if (duo_crossover_distrusted(p->x)) return;
+    fprintf(p->file, "; the GPU is faster");
     for (int curve = 1; curve < DUO_CURVES; curve++)
         fprintf(p->file, ", %s", name_of(p, curve, text));
 }
@@ -61,6 +63,7 @@ static void draw_name(const duo_panel *p, int curve)
 
 void duo_panel_guides(const duo_panel *p)
 {
+    if (duo_crossover_distrusted(p->x)) return;
     for (int curve = 1; curve < DUO_CURVES; curve++) draw_meeting(p, curve);
     for (int curve = 1; curve < DUO_CURVES && p->quantity == DUO_TIME; curve++) draw_name(p, curve);
 }

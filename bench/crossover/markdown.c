@@ -38,6 +38,7 @@ static void write_machine(const duo_crossover *x, FILE *file)
 static void write_sizes(const duo_crossover *x, FILE *file)
 {
     duo_table table = {.form = DUO_AS_MARKDOWN, .file = file};
+    if (duo_crossover_distrusted(x)) return;
     for (duo_sizes i = DUO_SIZES_ONE_CALL; i <= DUO_SIZES_REUSE; i++) {
         fprintf(file, "\n### %s\n\n%s\n\n", duo_sizes_titles[i], duo_sizes_texts[i]);
         duo_sizes_table(x, i, false, &table);

@@ -122,12 +122,13 @@ const char duo_style_page[] =
     "tbody th{font-weight:400}th:first-child{text-align:left;padding-left:0}\n"
     "@media screen and (max-width:600px){th,td{padding:.28em .4em}"
     "thead th{white-space:normal;vertical-align:bottom}"
+    "section th:first-child,details th:first-child{position:sticky;left:0;background:var(--paper)}"
     ".plots svg text,.plots svg .soft,.plots svg .name{font-size:14px}"
     ".plots svg .title{font-size:16px}}\n"
     ".guess{color:var(--soft);font-style:italic}\n"
     "summary{cursor:pointer;font-weight:600;margin:.6em 0}\n"
-    "@media print{body{font-size:11px}main{max-width:none;padding:0}.plots{grid-template-columns:"
-    "1fr "
-    "1fr}.plots,.scroll,dl,li{break-inside:avoid}h2,h2+p,h2+p+p{break-after:avoid}table{font-size:"
-    "10px}.scroll{overflow:"
-    "visible;background:none}h2{margin-top:1.2em}}\n";
+    "@media print{html,body{font-size:11px}main{max-width:none;padding:0}"
+    ".plots{grid-template-columns:1fr 1fr}.plots,section,tr,dl,li,p{break-inside:avoid}"
+    "h2,h2+p,summary{break-after:avoid}table{font-size:10px}"
+    ".scroll{overflow:visible;background:none}h2{margin-top:1.2em}"
+    "::details-content{content-visibility:visible}}\n";

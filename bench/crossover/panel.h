@@ -83,7 +83,8 @@ double duo_panel_value(const duo_panel *p, const duo_problem *problem, double se
 
 /* ---- guides.c ---- */
 
-/* Prints the sizes from which the GPU wins, for those who do not see the panel. */
+/* Prints "; the GPU is faster" and the sizes from which it wins, for those who do not see the
+ * panel. */
 void duo_panel_label(const duo_panel *p);
 
 /* Draws a ring where the GPU starts to win, a guide down from it, and text above the curves. */

@@ -16,7 +16,7 @@ static void draw_text(const char *style, int left, int top, const char *text, FI
     fprintf(file, "</text>\n");
 }
 
-static void draw_legend(int top, FILE *file)
+static void draw_legend(const duo_crossover *x, int top, FILE *file)
 {
     for (int curve = 0; curve < DUO_CURVES; curve++) {
         const int left = MARGIN + curve * 215;
@@ -24,8 +24,10 @@ static void draw_legend(int top, FILE *file)
         draw_text("soft", left + 36, top + 10, duo_curve_title(curve), file);
     }
     draw_text("soft", MARGIN, top + 32,
-              "Dotted, ~: predicted, not measured. Wide bar: quartiles. Ring: from there on "
-              "the GPU is faster; the size stands above the curves.",
+              duo_crossover_distrusted(x)
+                  ? "Dotted: predicted, not measured. Wide bar: quartiles."
+                  : "Dotted, ~: predicted, not measured. Wide bar: quartiles. Ring: from there on "
+                    "the GPU is faster; the size stands above the curves.",
               file);
 }
 
@@ -40,7 +42,7 @@ static void draw_head(const duo_crossover *x, int top, FILE *file)
     snprintf(text, sizeof text, "GPU: %s%s", x->gpu_name,
              x->gpu ? "" : ", which is not here: its times are predicted");
     draw_text("soft", MARGIN, top + 56, text, file);
-    draw_legend(top + 74, file);
+    draw_legend(x, top + 74, file);
 }
 
 bool duo_crossover_plot(const duo_crossover *x, const char *path)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
+#include "bench/crossover/second.h"
 #include "choice/profile_in_use.h"
 #include "choice/select.h"
 #include "gpu/backend/devices.h"
@@ -94,18 +95,18 @@ double duo_crossover_expect(const duo_crossover *x, const duo_case *c,
  * test_crossing checks them. */
 const double duo_prediction_low = 0.6, duo_prediction_high = 1.8;
 
-static duo_crossing find(const duo_crossover *x, int operation, double factor)
+static duo_crossing find(const duo_crossover *x, int operation, duo_place place, double factor)
 {
     return duo_crossover_find_use(x, (duo_operation)operation,
                                   duo_crossover_main_family((duo_operation)operation),
-                                  (duo_use){DUO_PLACE_PAGEABLE, 1, factor});
+                                  (duo_use){place, 1, factor});
 }
 
-duo_range duo_crossover_range(const duo_crossover *x, duo_place place, bool predicted)
+duo_range duo_crossover_range(const duo_crossover *x, const duo_case *c, duo_place place,
+                              bool predicted)
 {
     const double noise = x->noise.looks > 0 ? x->noise.error : 0.0;
-    const double second = hypot(x->second.cpu, predicted ? 0.0 : x->second.gpu[place]);
-    const double noisy = 1.0 + fmax(noise, second);
+    const double noisy = 1.0 + fmax(noise, duo_second_off(x, c, place, predicted));
     return (duo_range){(predicted ? duo_prediction_low : 1.0) / noisy,
                        (predicted ? duo_prediction_high : 1.0) * noisy};
 }
@@ -114,7 +115,7 @@ duo_ends duo_crossover_ends(const duo_crossover *x, duo_operation operation, con
                             duo_use use)
 {
     duo_ends ends = {.crossing = duo_crossover_find_use(x, operation, family, use)};
-    const duo_range range = duo_crossover_range(x, use.place, ends.crossing.predicted);
+    const duo_range range = duo_crossover_range(x, NULL, use.place, ends.crossing.predicted);
     const double factor = use.factor;
     use.factor = factor * range.low;
     ends.early = duo_crossover_find_use(x, operation, family, use);
@@ -129,12 +130,15 @@ static void look(duo_crossover *x, duo_outlook *outlook)
     x->gpu = false;
     x->assumed = outlook->profile;
     for (int i = 0; i < x->cases; i++)
-        x->item[i].figure[DUO_SERIES_GPU + DUO_PLACE_PAGEABLE] =
-            duo_crossover_predict_gpu(x, &x->item[i].problem, DUO_PLACE_PAGEABLE);
-    const duo_range range = duo_crossover_range(x, DUO_PLACE_PAGEABLE, true);
+        for (int place = 0; place < DUO_PLACES; place++)
+            x->item[i].figure[DUO_SERIES_GPU + place] =
+                duo_crossover_predict_gpu(x, &x->item[i].problem, (duo_place)place);
+    const duo_range range = duo_crossover_range(x, NULL, DUO_PLACE_PAGEABLE, true);
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        outlook->early[operation] = find(x, operation, range.low);
-        outlook->late[operation] = find(x, operation, range.high);
+        outlook->early[operation] = find(x, operation, DUO_PLACE_PAGEABLE, range.low);
+        outlook->late[operation] = find(x, operation, DUO_PLACE_PAGEABLE, range.high);
+        outlook->stay_early[operation] = find(x, operation, DUO_PLACE_DEVICE, range.low);
+        outlook->stay_late[operation] = find(x, operation, DUO_PLACE_DEVICE, range.high);
     }
 }
 

@@ -50,10 +50,15 @@ static void print_machine(const duo_crossover *x, FILE *file)
 
 static void print_sizes(const duo_crossover *x, bool full, FILE *file)
 {
+    const bool distrusted = duo_crossover_distrusted(x);
     duo_table table = {.form = DUO_AS_TEXT, .file = file};
-    fprintf(file, "\nThe GPU %s from n =\n", x->gpu ? "is faster" : "would be faster");
-    duo_sizes_table(x, DUO_SIZES_ONE_CALL, full, &table);
+    fputc('\n', file);
+    if (!distrusted) {
+        fprintf(file, "The GPU %s from n =\n", x->gpu ? "is faster" : "would be faster");
+        duo_sizes_table(x, DUO_SIZES_ONE_CALL, full, &table);
+    }
     if (x->wanted[DUO_SGEMM]) duo_text_wrap("", duo_crossover_terms, file);
+    if (distrusted) return;
     duo_text_wrap("", duo_sizes_marks, file);
     fprintf(file, "\nPlain arrays, sent once and used so often (--calls): from n =\n");
     duo_sizes_table(x, DUO_SIZES_REUSE, false, &table);

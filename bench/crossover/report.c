@@ -77,12 +77,12 @@ static void curves(const duo_crossover *x, FILE *file)
         legend_entry(curve, false, duo_curve_title(curve), file);
     legend_entry(0, true, "dotted: predicted, not measured", file);
     fprintf(file, "</ul>\n");
-    duo_html_element(
-        "p",
-        "A ring marks where the GPU becomes faster than the CPU and stays so; the "
-        "size stands above the curves. A wide bar behind a mark spans half of its repetitions. "
-        "The CPU's curve is its fastest algorithm.",
-        file);
+    fprintf(file,
+            "<p>%sA wide bar behind a mark spans half of its repetitions. The CPU's curve is its "
+            "fastest algorithm.</p>\n",
+            duo_crossover_distrusted(x) ? ""
+                                        : "A ring marks where the GPU becomes faster than the CPU "
+                                          "and stays so; the size stands above the curves. ");
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         if (!x->wanted[operation]) continue;
         fprintf(file, "<div class=\"plots\">\n");
@@ -97,11 +97,14 @@ static void curves(const duo_crossover *x, FILE *file)
 static void sizes(const duo_crossover *x, FILE *file)
 {
     duo_table table = {.form = DUO_AS_HTML, .file = file};
+    if (duo_crossover_distrusted(x)) return;
     for (int i = 0; i < DUO_SIZES; i++) {
+        fprintf(file, "<section>\n"); /* one page of a print */
         duo_html_element("h2", duo_sizes_titles[i], file);
         duo_html_element("p", duo_sizes_texts[i], file);
         if (i == 0) duo_html_element("p", duo_sizes_marks, file);
         duo_sizes_table(x, (duo_sizes)i, true, &table);
+        fprintf(file, "</section>\n");
     }
 }
 

@@ -83,6 +83,55 @@ static char *read_all(int from, double until)
     return NULL;
 }
 
+/* ---- Its figures ---- */
+
+static const double kMostFigures = 0.75; /* this share of the figures differs at most so */
+
+static const duo_figure *mine(const duo_case *c, int place)
+{
+    return place < 0 ? duo_crossover_cpu(c) : duo_crossover_gpu(c, (duo_place)place);
+}
+
+/* The share by which most figures of a place differ, or of the CPU (-1). */
+static double take_place(duo_crossover *x, const duo_run *other, int place)
+{
+    double off[DUO_CASES];
+    int count = 0;
+    for (int i = 0; i < x->cases; i++) {
+        duo_case *const c = &x->item[i];
+        const duo_figure *const f = mine(c, place);
+        const double seconds = duo_run_best(other, c, place < 0 ? "host" : duo_place_names[place]);
+        if (!duo_figure_measured(f) || !(seconds > 0.0)) continue;
+        *(place < 0 ? &c->second.cpu : &c->second.gpu[place]) = seconds;
+        off[count++] = exp(fabs(log(seconds / f->median_seconds))) - 1.0;
+    }
+    return count > 0 ? duo_quantile(off, count, kMostFigures) : 0.0;
+}
+
+void duo_second_take(duo_crossover *x, const duo_run *other)
+{
+    x->second.cpu = take_place(x, other, -1);
+    for (int place = 0; place < DUO_PLACES; place++)
+        x->second.gpu[place] = take_place(x, other, place);
+}
+
+/* The share by which a time may be off: as the second run's of this case, or as most. */
+static double off_of(const duo_crossover *x, const duo_case *c, int place)
+{
+    const double most = place < 0 ? x->second.cpu : x->second.gpu[place];
+    const double seconds = c == NULL ? 0.0 : place < 0 ? c->second.cpu : c->second.gpu[place];
+    return seconds > 0.0
+               ? fmax(most, exp(fabs(log(seconds / mine(c, place)->median_seconds))) - 1.0)
+               : most;
+}
+
+double duo_second_off(const duo_crossover *x, const duo_case *c, duo_place place, bool predicted)
+{
+    return hypot(off_of(x, c, -1), predicted ? 0.0 : off_of(x, c, place));
+}
+
+/* ---- The run ---- */
+
 void duo_second_run(duo_crossover *x)
 {
     int ends[2];
@@ -96,12 +145,11 @@ void duo_second_run(duo_crossover *x)
         if (text == NULL) (void)kill(child, SIGKILL);
         (void)waitpid(child, NULL, 0);
     }
-    duo_run other, mine;
-    if (text == NULL || !duo_run_of(&mine, x)) return free(text);
-    if (duo_run_parse(&other, "the second run", text))
-        x->second = duo_compare_spread(&mine, &other);
-    duo_run_free(&mine);
-    duo_run_free(&other);
+    duo_run other;
+    if (text != NULL && duo_run_parse(&other, "the second run", text)) {
+        duo_second_take(x, &other);
+        duo_run_free(&other);
+    }
     free(text);
 }
 

@@ -90,7 +90,7 @@ static void size_row(const duo_crossover *x, duo_table *t, const column *columns
     duo_cell_word(t, NULL, t->form == DUO_AS_TEXT ? "" : "operation, shape", narrow ? -6 : -17,
                   title);
     for (int i = 0; i < count; i++)
-        size_cell(x, t, &columns[i], narrow ? 16 : 18, operation, family);
+        size_cell(x, t, &columns[i], narrow ? 17 : 18, operation, family);
     duo_row_end(t);
 }
 

@@ -47,11 +47,10 @@ const char *duo_ends_text(const duo_ends *ends, char text[DUO_TEXT])
     const bool both = e->verdict == l->verdict;
     if (is_sure(ends)) return duo_crossing_text(&ends->crossing, text);
     const char *const early = duo_crossing_text(e, low), *const late = duo_crossing_text(l, high);
-    if (both) return duo_text_span(early, late, text);
     if (e->verdict == DUO_WINS_ALWAYS && l->verdict == DUO_WINS_FROM)
         snprintf(text, DUO_TEXT, "up to %.16s", late);
     else
-        snprintf(text, DUO_TEXT, "%.16s or %.16s", early, late);
+        snprintf(text, DUO_TEXT, "%.16s %s %.16s", early, both ? "to" : "or", late);
     return text;
 }
 
@@ -127,70 +126,7 @@ static const char *name_sizes(const group *g, const duo_crossing found[DUO_OPERA
     return text;
 }
 
-/* ---- This machine's GPU ---- */
-
-static void say_group(const group *g, const duo_crossing found[DUO_OPERATIONS], duo_sentences *s)
-{
-    char names[DUO_TEXT], sizes[DUO_TEXT];
-    const char *const verb = g->count == 1 ? "is" : "are";
-    const char *const predicted = g->predicted ? " (predicted)" : "";
-    name_group(g, names);
-    switch (found[g->member[0]].verdict) {
-    case DUO_WINS_FROM:
-        say(s, "From n = %s on, %s of plain arrays %s faster on this GPU%s.",
-            name_sizes(g, found, sizes), names, verb, predicted);
-        break;
-    case DUO_WINS_ALWAYS:
-        say(s, "At all sizes %s of plain arrays %s faster on this GPU%s.", names, verb, predicted);
-        break;
-    default:
-        say(s, "%s of plain arrays %s never faster on this GPU%s.", names, verb, predicted);
-    }
-}
-
-/* "faster from some n between 250 and 520 on", "perhaps faster from n = 250 on", "never faster" */
-static const char *describe_range(const duo_crossing *early, const duo_crossing *late,
-                                  char text[DUO_TEXT])
-{
-    char low[DUO_TEXT], high[DUO_TEXT];
-    duo_text_about(early->verdict == DUO_WINS_FROM ? early->between : (double)early->n, low);
-    duo_text_about(late->between, high);
-    if (late->verdict == DUO_WINS_FROM)
-        snprintf(text, DUO_TEXT, "faster from some n between %.12s and %.12s on", low, high);
-    else if (late->verdict == DUO_WINS_ALWAYS)
-        snprintf(text, DUO_TEXT, "faster at all sizes");
-    else if (early->verdict != DUO_WINS_NEVER)
-        snprintf(text, DUO_TEXT, "perhaps faster from n = %.16s on", low);
-    else
-        snprintf(text, DUO_TEXT, "never faster");
-    return text;
-}
-
-/* Operations with the same sure answer share a sentence; the others have one each. */
-static void say_measured(const duo_crossover *x, duo_sentences *s)
-{
-    duo_crossing found[DUO_OPERATIONS];
-    duo_ends ends[DUO_OPERATIONS];
-    for (int i = 0; i < DUO_OPERATIONS; i++) {
-        ends[i] =
-            duo_crossover_ends(x, (duo_operation)i, duo_crossover_main_family((duo_operation)i),
-                               duo_one_call(DUO_PLACE_PAGEABLE));
-        found[i] = ends[i].crossing;
-        if (!is_sure(&ends[i])) found[i].verdict = DUO_WINS_UNKNOWN;
-    }
-    for (int i = 0; i < DUO_OPERATIONS; i++) {
-        char range[DUO_TEXT];
-        if (!is_sure(&ends[i]))
-            say(s, "On this GPU, %s of plain arrays is %s%s.", duo_operation_name((duo_operation)i),
-                describe_range(&ends[i].early, &ends[i].late, range),
-                ends[i].crossing.predicted ? " (predicted)" : "");
-        if (!begins_group(found, i)) continue;
-        const group g = take_group(found, i);
-        say_group(&g, found, s);
-    }
-}
-
-/* ---- GPUs of other machines ---- */
+/* ---- Ranges ---- */
 
 /* The size from which the GPU wins; infinite: never. */
 static double size_of(const duo_crossing *c)
@@ -200,48 +136,192 @@ static double size_of(const duo_crossing *c)
                                          : 0.0;
 }
 
-/* "an H100 or an H200" */
-static const char *name_gpus(const duo_crossover *x, char *text, size_t size)
+/* The ends of several ranges; NULL: nothing is known. */
+typedef struct span {
+    const duo_crossing *early, *late;
+} span;
+
+static void widen(span *all, const duo_crossing *early, const duo_crossing *late)
+{
+    if (early->verdict == DUO_WINS_UNKNOWN) return;
+    if (all->early == NULL || size_of(early) < size_of(all->early)) all->early = early;
+    if (all->late == NULL || size_of(late) > size_of(all->late)) all->late = late;
+}
+
+/* "faster from some n between 250 and 520 on", "perhaps faster from n = 250 on", "never faster"; or
+ * without this word */
+static const char *describe_range(const span *all, const char *faster, char text[DUO_TEXT])
+{
+    char low[DUO_TEXT], high[DUO_TEXT];
+    const duo_crossing *const early = all->early, *const late = all->late;
+    duo_text_about(early->verdict == DUO_WINS_FROM ? early->between : (double)early->n, low);
+    duo_text_about(late->between, high);
+    if (late->verdict == DUO_WINS_FROM && strcmp(low, high) == 0)
+        snprintf(text, DUO_TEXT, "%.8sfrom n = %.16s on", faster, low);
+    else if (late->verdict == DUO_WINS_FROM)
+        snprintf(text, DUO_TEXT, "%.8sfrom some n between %.12s and %.12s on", faster, low, high);
+    else if (late->verdict == DUO_WINS_ALWAYS)
+        snprintf(text, DUO_TEXT, "%.8sat all sizes", faster);
+    else if (early->verdict != DUO_WINS_NEVER)
+        snprintf(text, DUO_TEXT, "perhaps %.8sfrom n = %.16s on", faster, low);
+    else
+        strcpy(text, faster[0] != '\0' ? "never faster" : "never");
+    return text;
+}
+
+/* The end of a sentence on plain arrays: "; if they stay there, from n = 101 on"; "" if that adds
+ * nothing */
+static const char *describe_stay(const span *plain, const span *stay, char text[2 * DUO_TEXT])
+{
+    char range[DUO_TEXT];
+    text[0] = '\0';
+    if (plain->early == NULL || stay->early == NULL || plain->late->verdict == DUO_WINS_ALWAYS)
+        return text;
+    if (plain->early->verdict == DUO_WINS_NEVER && stay->early->verdict == DUO_WINS_NEVER)
+        return strcpy(text, ", even if they stay there");
+    snprintf(text, 2 * DUO_TEXT, "; if they stay there, %s", describe_range(stay, "", range));
+    return text;
+}
+
+/* ---- This machine's GPU ---- */
+
+/* Where each operation crosses with its arrays in one place. */
+typedef struct crossings {
+    duo_ends ends[DUO_OPERATIONS];
+    duo_crossing found[DUO_OPERATIONS]; /* unknown: not sure */
+} crossings;
+
+static void find_all(const duo_crossover *x, duo_place place, crossings *all)
+{
+    for (int i = 0; i < DUO_OPERATIONS; i++) {
+        const char *const family = duo_crossover_main_family((duo_operation)i);
+        all->ends[i] = duo_crossover_ends(x, (duo_operation)i, family, duo_one_call(place));
+        all->found[i] = all->ends[i].crossing;
+        if (!is_sure(&all->ends[i])) all->found[i].verdict = DUO_WINS_UNKNOWN;
+    }
+}
+
+static span span_of(const group *g, const crossings *all)
+{
+    span s = {NULL, NULL};
+    for (int i = 0; i < g->count; i++)
+        widen(&s, &all->ends[g->member[i]].early, &all->ends[g->member[i]].late);
+    return s;
+}
+
+static const char *group_stay(const group *g, const crossings *plain, const crossings *stay,
+                              char text[3 * DUO_TEXT])
+{
+    char sizes[DUO_TEXT], end[2 * DUO_TEXT];
+    const span before = span_of(g, plain), after = span_of(g, stay);
+    bool sure = true, predicted = false;
+    for (int i = 0; i < g->count; i++) {
+        sure = sure && stay->found[g->member[i]].verdict == DUO_WINS_FROM;
+        predicted = predicted || stay->found[g->member[i]].predicted;
+    }
+    if (sure)
+        snprintf(end, sizeof end, "; if they stay there, from n = %s on",
+                 name_sizes(g, stay->found, sizes));
+    else
+        (void)describe_stay(&before, &after, end);
+    snprintf(text, 3 * DUO_TEXT, "%s%s", end, predicted && end[0] == ';' ? " (predicted)" : "");
+    return text;
+}
+
+static void say_group(const group *g, const crossings *plain, const crossings *stay,
+                      duo_sentences *s)
+{
+    char names[DUO_TEXT], sizes[DUO_TEXT], there[3 * DUO_TEXT];
+    const char *const verb = g->count == 1 ? "is" : "are";
+    const char *const predicted = g->predicted ? " (predicted)" : "";
+    name_group(g, names);
+    (void)group_stay(g, plain, stay, there);
+    switch (plain->found[g->member[0]].verdict) {
+    case DUO_WINS_FROM:
+        say(s, "From n = %s on, %s of plain arrays %s faster on this GPU%s%s.",
+            name_sizes(g, plain->found, sizes), names, verb, predicted, there);
+        break;
+    case DUO_WINS_ALWAYS:
+        say(s, "At all sizes %s of plain arrays %s faster on this GPU%s%s.", names, verb, predicted,
+            there);
+        break;
+    default:
+        say(s, "%s of plain arrays %s never faster on this GPU%s%s.", names, verb, predicted,
+            there);
+    }
+}
+
+/* Operations with the same sure answer share a sentence; the others have one each. */
+static void say_measured(const duo_crossover *x, duo_sentences *s)
+{
+    crossings plain, stay;
+    find_all(x, DUO_PLACE_PAGEABLE, &plain);
+    find_all(x, DUO_PLACE_DEVICE, &stay);
+    for (int i = 0; i < DUO_OPERATIONS; i++) {
+        char range[DUO_TEXT], there[3 * DUO_TEXT];
+        const duo_ends *const ends = &plain.ends[i];
+        const group alone = {.member = {(duo_operation)i}, .count = 1};
+        if (!is_sure(ends))
+            say(s, "On this GPU, %s of plain arrays is %s%s%s.",
+                duo_operation_name((duo_operation)i),
+                describe_range(&(span){&ends->early, &ends->late}, "faster ", range),
+                ends->crossing.predicted ? " (predicted)" : "",
+                group_stay(&alone, &plain, &stay, there));
+        if (!begins_group(plain.found, i)) continue;
+        const group g = take_group(plain.found, i);
+        say_group(&g, &plain, &stay, s);
+    }
+}
+
+/* ---- GPUs of other machines ---- */
+
+/* "an H100 or an H200": the GPUs of outlooks `from` to `end` - 1 */
+static const char *name_gpus(const duo_crossover *x, int from, int end, char *text, size_t size)
 {
     size_t used = 0;
     text[0] = '\0';
-    for (int i = 0; i < x->outlooks && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? " or " : "",
+    for (int i = from; i < end && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i > from ? " or " : "",
                                  x->outlook[i].gpu);
     return text;
 }
 
-/* Says between which sizes all reductions win on all these GPUs. */
-static void say_reductions(const duo_crossover *x, duo_sentences *s)
+/* Says between which sizes these operations win on all these GPUs. */
+static void say_outlook(const duo_crossover *x, int from, int end, duo_operation first,
+                        duo_operation last, duo_sentences *s)
 {
-    char names[DUO_TEXT], range[DUO_TEXT], gpus[256];
-    const duo_crossing *early = NULL, *late = NULL;
+    char names[DUO_TEXT], range[DUO_TEXT], there[2 * DUO_TEXT], gpus[256];
+    span plain = {NULL, NULL}, stay = {NULL, NULL};
     group g = {.count = 0};
-    for (int i = DUO_SGEMM + 1; i < DUO_OPERATIONS; i++) {
-        if (x->outlook[0].early[i].verdict == DUO_WINS_UNKNOWN) continue;
-        g.member[g.count++] = (duo_operation)i;
-        for (int o = 0; o < x->outlooks; o++) {
-            const duo_crossing *const e = &x->outlook[o].early[i], *const l =
-                                                                       &x->outlook[o].late[i];
-            if (early == NULL || size_of(e) < size_of(early)) early = e;
-            if (late == NULL || size_of(l) > size_of(late)) late = l;
+    for (duo_operation i = first; i <= last; i++) {
+        if (x->outlook[from].early[i].verdict == DUO_WINS_UNKNOWN) continue;
+        g.member[g.count++] = i;
+        for (int o = from; o < end; o++) {
+            widen(&plain, &x->outlook[o].early[i], &x->outlook[o].late[i]);
+            widen(&stay, &x->outlook[o].stay_early[i], &x->outlook[o].stay_late[i]);
         }
     }
     if (g.count > 0)
-        say(s, "Predicted: on %s, %s of plain arrays %s %s.", name_gpus(x, gpus, sizeof gpus),
-            name_group(&g, names), g.count == 1 ? "is" : "are", describe_range(early, late, range));
+        say(s, "Predicted: on %s, %s of plain arrays %s %s%s.",
+            name_gpus(x, from, end, gpus, sizeof gpus), name_group(&g, names),
+            g.count == 1 ? "is" : "are", describe_range(&plain, "faster ", range),
+            describe_stay(&plain, &stay, there));
 }
 
+static void say_gpus(const duo_crossover *x, int from, int end, duo_sentences *s)
+{
+    if (from >= end) return;
+    say_outlook(x, from, end, DUO_SGEMM, DUO_SGEMM, s);
+    say_outlook(x, from, end, (duo_operation)(DUO_SGEMM + 1), (duo_operation)(DUO_OPERATIONS - 1),
+                s);
+}
+
+/* The GPU of the user's profile is told apart from those that are always told. */
 static void say_outlooks(const duo_crossover *x, duo_sentences *s)
 {
-    for (int i = 0; i < x->outlooks; i++) {
-        char range[DUO_TEXT];
-        const duo_outlook *const o = &x->outlook[i];
-        if (o->early[DUO_SGEMM].verdict != DUO_WINS_UNKNOWN)
-            say(s, "Predicted: on %s, sgemm of plain arrays is %s.", o->gpu,
-                describe_range(&o->early[DUO_SGEMM], &o->late[DUO_SGEMM], range));
-    }
-    if (x->outlooks > 0) say_reductions(x, s);
+    const int own = x->outlooks > 0 && x->gpu_profile != NULL;
+    say_gpus(x, 0, own, s);
+    say_gpus(x, own, x->outlooks, s);
 }
 
 /* ---- An example ---- */
@@ -303,7 +383,7 @@ static const char *say_place(const duo_crossover *x, const duo_case *c, duo_plac
     snprintf(text, DUO_SENTENCE / 2, "%s%s: %s", say_seconds(x, by_gpu->median_seconds, seconds),
              predicted || !x->gpu ? " (predicted)" : "",
              say_faster(duo_crossover_log_ratio(c, place),
-                        duo_crossover_range(x, place, predicted || !x->gpu), faster));
+                        duo_crossover_range(x, c, place, predicted || !x->gpu), faster));
     return text;
 }
 
