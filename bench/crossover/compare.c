@@ -315,7 +315,7 @@ static void compare_all(const duo_run *old, const duo_run *new, side sides[2], b
     }
 }
 
-/* ---- Best times ---- */
+/* ---- One time ---- */
 
 static const cJSON *case_of(const duo_run *run, const duo_case *c)
 {
@@ -329,17 +329,24 @@ static const cJSON *case_of(const duo_run *run, const duo_case *c)
     return NULL;
 }
 
-double duo_run_best(const duo_run *run, const duo_case *c, const char *residence)
+bool duo_run_noisy(const duo_run *run)
 {
-    double best = (double)NAN;
+    return !cJSON_IsFalse(get(get(run->json, "noise"), "noisy"));
+}
+
+double duo_run_seconds(const duo_run *run, const duo_case *c, const duo_figure *like,
+                       const char *place)
+{
     const cJSON *figure;
     cJSON_ArrayForEach(figure, get(case_of(run, c), "figures"))
     {
-        if (strcmp(word(figure, "residence"), residence) == 0 &&
-            cJSON_IsFalse(get(figure, "predicted")))
-            best = fmin(best, number(figure, "seconds_median")); /* fmin leaves NaN out */
+        if (strcmp(word(figure, "residence"), place != NULL ? place : "host") == 0 &&
+            cJSON_IsFalse(get(figure, "predicted")) &&
+            (place != NULL || (strcmp(word(figure, "algorithm"), like->algorithm) == 0 &&
+                               number(figure, "threads") == (double)like->threads)))
+            return number(figure, "seconds_median");
     }
-    return best;
+    return (double)NAN;
 }
 
 /* ---- Two runs side by side ---- */

@@ -22,8 +22,13 @@ void duo_run_free(duo_run *run);
  * more than the noise. `full`: all figures, not only those that do. */
 void duo_compare_print(const duo_run *old, const duo_run *new, bool full, FILE *file);
 
-/* The least measured time of the case with operands in this place ("host", "pageable", ...), by any
- * algorithm; NaN: the run has none. */
-double duo_run_best(const duo_run *run, const duo_case *c, const char *residence);
+/* Was the machine noisy, or nobody knows? */
+bool duo_run_noisy(const duo_run *run);
+
+/* The run's time for this case: by the same algorithm on as many threads of the CPU as `like`; or
+ * by the GPU with operands in this place ("pageable", ...; NULL: the CPU). NaN: it has not
+ * measured it. */
+double duo_run_seconds(const duo_run *run, const duo_case *c, const duo_figure *like,
+                       const char *place);
 
 #endif

@@ -100,8 +100,10 @@ static double take_place(duo_crossover *x, const duo_run *other, int place)
     for (int i = 0; i < x->cases; i++) {
         duo_case *const c = &x->item[i];
         const duo_figure *const f = mine(c, place);
-        const double seconds = duo_run_best(other, c, place < 0 ? "host" : duo_place_names[place]);
-        if (!duo_figure_measured(f) || !(seconds > 0.0)) continue;
+        if (!duo_figure_measured(f)) continue;
+        const double seconds =
+            duo_run_seconds(other, c, f, place < 0 ? NULL : duo_place_names[place]);
+        if (!(seconds > 0.0)) continue;
         *(place < 0 ? &c->second.cpu : &c->second.gpu[place]) = seconds;
         off[count++] = exp(fabs(log(seconds / f->median_seconds))) - 1.0;
     }
@@ -147,7 +149,7 @@ void duo_second_run(duo_crossover *x)
     }
     duo_run other;
     if (text != NULL && duo_run_parse(&other, "the second run", text)) {
-        duo_second_take(x, &other);
+        if (!duo_run_noisy(&other)) duo_second_take(x, &other);
         duo_run_free(&other);
     }
     free(text);

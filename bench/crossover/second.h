@@ -8,15 +8,15 @@
 double duo_second_seconds(const duo_crossover *x);
 
 /*
- * Runs this tool again, for a tenth of the time, and takes the figures that both have: other memory,
- * another moment. If the other process fails, nothing is known.
+ * Runs this tool again, for a tenth of the time, and takes the figures that both have: other
+ * memory, another moment. If the other process fails or is disturbed, nothing is known.
  */
 void duo_second_run(duo_crossover *x);
 /* Takes the figures of that run. */
 void duo_second_take(duo_crossover *x, const duo_run *other);
 
-/* The share by which the quotient of the CPU's and the GPU's time may be off: at this case, or NULL:
- * where no case was measured. The GPU's may be predicted; then only the CPU's time counts. */
+/* The share by which the quotient of the CPU's and the GPU's time may be off: at this case; NULL:
+ * where no case was measured. If the GPU's is predicted only the CPU's time counts. */
 double duo_second_off(const duo_crossover *x, const duo_case *c, duo_place place, bool predicted);
 
 /* duo_noise_text, and what the second run has shown: "quiet: figures lie within 2 %, those of a
