@@ -122,6 +122,7 @@ static void setters(void)
     CHECK_STATUS(DUO_ERR_DEVICE, duo_set_device(ctx, devices()));
     if (devices() == 0) {
         CHECK_STATUS(DUO_ERR_DEVICE, duo_set_device(ctx, 0));
+        test_contains(duo_error_detail(ctx), "there is no usable GPU: ");
         CHECK_STATUS(DUO_ERR_DEVICE, duo_set_stream(ctx, (void *)ctx));
     } else {
         CHECK_STATUS(DUO_OK, duo_set_device(ctx, devices() - 1));
@@ -189,6 +190,18 @@ static void device_facts(void)
     CHECK(!test_on_sim() || strcmp(info.name, "Simulated GPU") == 0, "%s", info.name);
 }
 
+typedef struct kept_lines {
+    int count;
+    char last[2048];
+} kept_lines;
+
+static void keep_line(void *user, const char *line)
+{
+    kept_lines *const lines = user;
+    lines->count++;
+    snprintf(lines->last, sizeof lines->last, "%s", line);
+}
+
 static void several_devices(void)
 {
     if (!test_on_sim()) {
@@ -206,7 +219,16 @@ static void several_devices(void)
         CHECK_STATUS(DUO_OK, duo_ssum(ctx, 3, x, 1, &sum));
         CHECK(sum == 6.0f, "device %d: %g", d, (double)sum);
     }
+    kept_lines lines = {0};
+    CHECK_STATUS(DUO_OK, duo_set_log(ctx, keep_line, &lines));
+    CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, 3, x, 1, &sum));
+    test_contains(lines.last, " side=gpu ");
+    test_contains(lines.last, " device=2 ");
     CHECK_STATUS(DUO_ERR_DEVICE, duo_set_device(ctx, 3));
+    test_contains(duo_error_detail(ctx), "there is no GPU 3; they are 0 to 2");
+    CHECK_STATUS(DUO_ERR_DEVICE, duo_set_devices(ctx, (const int[]){1, 1}, 2));
+    test_contains(duo_error_detail(ctx), "GPU 1: it is named twice");
     CHECK_STATUS(DUO_OK, duo_destroy(ctx));
 }
 
@@ -239,18 +261,6 @@ static void texts(void)
 }
 
 /* ---- Silence, and the log ---- */
-
-typedef struct kept_lines {
-    int count;
-    char last[2048];
-} kept_lines;
-
-static void keep_line(void *user, const char *line)
-{
-    kept_lines *const lines = user;
-    lines->count++;
-    snprintf(lines->last, sizeof lines->last, "%s", line);
-}
 
 static void some_calls(duo_context *ctx)
 {

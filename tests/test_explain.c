@@ -172,6 +172,13 @@ static void verbose_line(void)
     test_contains(j.text, "a=kept");
     CHECK_STATUS(DUO_OK, duo_release(ctx, ones));
 
+    test_case("verbose/math"); /* only one that is not the usual one is named */
+    CHECK(strstr(j.text, " math=") == NULL, "\"%s\"", j.text);
+    CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_IEEE));
+    sum_all(ctx, vector);
+    test_contains(j.text, " math=ieee threads=");
+    CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_ACCURATE));
+
     test_case("verbose/side=cpu");
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
     sum_all(ctx, vector);

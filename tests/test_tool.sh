@@ -209,6 +209,9 @@ for command in 'crossover --quick --operations ssum --max-seconds 1 --no-profile
     DUOBLAS_CPU_BLAS=/nonexistent/libblas.so expect 0 $command
     says out 'WARNING: DUOBLAS_CPU_BLAS is ignored|^  none: '
 done
+DUOBLAS_CPU_BLAS=/nonexistent/libblas.so expect 0 explain sgemm 100 100 100
+says out '^  sgemm_cpu_openblas +cpu +- cannot do this call$'
+says out 'WARNING: DUOBLAS_CPU_BLAS is ignored'
 
 # Other libraries are told, and whether one is faster: a BLIS that does nothing is.
 checks=$((checks + 1))

@@ -8,11 +8,7 @@
 #include "bench/reference/random.h"
 #include "bench/tool/text.h"
 #include "call.h"
-
-const char *const duo_math_names[] = {[DUO_MATH_ACCURATE] = "accurate",
-                                      [DUO_MATH_IEEE] = "ieee",
-                                      [DUO_MATH_TF32] = "tf32",
-                                      [DUO_MATH_FLOAT64] = "float64"};
+#include "host/environment.h"
 
 /* ---- Drawing ---- */
 

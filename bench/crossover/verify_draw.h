@@ -37,7 +37,4 @@ const char *duo_drawn_text(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT]);
 /* "plain, on the GPU, pinned": the places of its operands. */
 const char *duo_drawn_places(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT]);
 
-/* A word for each math. */
-extern const char *const duo_math_names[DUO_MATH_FLOAT64 + 1];
-
 #endif

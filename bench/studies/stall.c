@@ -18,6 +18,7 @@
 #include "bench/studies/studies.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
+#include "host/environment.h"
 
 enum { WARM, COLD, WAYS, MOST_PROCESSES = 3 };
 

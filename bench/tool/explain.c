@@ -15,6 +15,7 @@
 #include "bench/tool/tool.h"
 #include "choice/profile_in_use.h"
 #include "choice/select.h"
+#include "cpu/blas_library.h"
 #include "gpu/backend/backend.h"
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
@@ -281,6 +282,8 @@ static int explain(const arguments *a, const duo_call *call)
     const bool gpu = duo_devices(&why) > 0 &&
                      duo_device_describe(duo_environment_get()->device, &info) == DUO_OK;
     if (gpu) duo_profile_check_gpu(info.name);
+    /* One that the user names counts if it is there. */
+    if (call->operation == DUO_SGEMM && duo_blas_library_asked()) (void)duo_blas_library_get();
     const duo_conditions conditions = conditions_of(a, gpu, &info);
     if (a->csv) return explain_plan(a, call, &conditions);
     print_head(a, conditions.threads);
@@ -290,6 +293,7 @@ static int explain(const arguments *a, const duo_call *call)
         printf("There is no GPU here (%s): its times are those predicted for an\n%s.\n", why,
                conditions.profile->gpu);
     printf("Profile: %s (%s).\n", conditions.profile->origin, duo_profile_why());
+    duo_text_blas_warning("", stdout);
     return status;
 }
 

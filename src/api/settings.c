@@ -52,6 +52,21 @@ duo_status duo_set_device(duo_context *given, int device)
     return duo_set_devices(given, &device, 1);
 }
 
+/* Notes why the device cannot be used (duo_error_detail). */
+static duo_status no_device(duo_context *ctx, int device, const char *why)
+{
+    const char *none;
+    const int there = duo_devices(&none);
+    if (there == 0)
+        duo_report_note(&ctx->resources.report, "there is no usable GPU: %s", none);
+    else if (device < 0 || device >= there)
+        duo_report_note(&ctx->resources.report, "there is no GPU %d; they are 0 to %d", device,
+                        there - 1);
+    else
+        duo_report_note(&ctx->resources.report, "GPU %d: %s", device, why);
+    return DUO_ERR_DEVICE;
+}
+
 duo_status duo_set_devices(duo_context *given, const int *devices, int count)
 {
     duo_context *const ctx = duo_context_of(given);
@@ -61,11 +76,12 @@ duo_status duo_set_devices(duo_context *given, const int *devices, int count)
     if (count > 0 && devices == NULL) return DUO_ERR_NULL;
     if (duo_context_captured(ctx)) return DUO_ERR_CAPTURE;
     const int there = duo_devices(&why);
-    if (there == 0) return DUO_ERR_DEVICE;
+    if (there == 0) return no_device(ctx, 0, why);
     for (int i = 0; i < count; i++) {
-        if (devices[i] < 0 || devices[i] >= there) return DUO_ERR_DEVICE;
+        if (devices[i] < 0 || devices[i] >= there) return no_device(ctx, devices[i], why);
         for (int before = 0; before < i; before++)
-            if (devices[before] == devices[i]) return DUO_ERR_DEVICE;
+            if (devices[before] == devices[i])
+                return no_device(ctx, devices[i], "it is named twice");
     }
     duo_resources *const res = &ctx->resources;
     duo_resources_settle_device(res);
@@ -86,7 +102,8 @@ duo_status duo_set_stream(duo_context *given, void *cuda_stream)
     if (duo_context_captured(ctx)) return DUO_ERR_CAPTURE;
     const int count = duo_devices(&why);
     duo_resources_settle_device(&ctx->resources);
-    if (count == 0 || !duo_device_usable(ctx->resources.device)) return DUO_ERR_DEVICE;
+    if (count == 0 || !duo_device_usable(ctx->resources.device))
+        return no_device(ctx, ctx->resources.device, duo_device_why(ctx->resources.device));
     if (ctx->resources.stream == cuda_stream) return DUO_OK;
     duo_resources_close(&ctx->resources);
     ctx->resources.stream = cuda_stream;

@@ -16,6 +16,7 @@
 #include "choice/transfer_cost.h"
 #include "choice/select.h"
 #include "cpu/blas_library.h"
+#include "host/environment.h"
 
 /* ---- Text ---- */
 
@@ -356,9 +357,12 @@ static void put_call(text_line *l, const duo_call *call, const duo_decision *d)
     }
 }
 
-/* Every candidate that accepts, with its prediction; then the chosen one, and why. */
-static void put_choice(text_line *l, const duo_decision *d)
+/* Every candidate that accepts, with its prediction; then the chosen one, and why. The math and the
+ * device are named if they are not the usual ones. */
+static void put_choice(text_line *l, const duo_decision *d, const duo_context *ctx)
 {
+    const duo_math math = ctx->policy.math;
+    const int device = ctx->resources.queue_device;
     put(l, " |");
     for (int i = 0; i < d->candidates; i++) {
         if (!d->candidate[i].accepts) continue;
@@ -367,6 +371,8 @@ static void put_choice(text_line *l, const duo_decision *d)
     }
     put(l, " | side=%s algorithm=%s", d->side == DUO_SIDE_GPU ? "gpu" : "cpu", d->algorithm);
     if (d->count > 1 && d->ran >= 0) put(l, " route=%s", d->route[d->ran]);
+    if (d->side == DUO_SIDE_GPU && device > 0) put(l, " device=%d", device);
+    if (math != DUO_MATH_ACCURATE) put(l, " math=%s", duo_math_names[math]);
     put(l, " threads=%d predicted=", d->threads);
     put_time(l, d->predicted_seconds);
     put(l, " took=");
@@ -389,7 +395,7 @@ void duo_explain_line(duo_context *ctx)
     text_line l = {.text = text, .size = sizeof text};
     put_call(&l, &ctx->last.call, &d);
     if (d.algorithm != NULL)
-        put_choice(&l, &d);
+        put_choice(&l, &d, ctx);
     else
         put(&l, " | nothing to do");
     duo_report_line(report, text);

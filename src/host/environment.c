@@ -120,21 +120,25 @@ static void read_devices(const char *variable)
     environment.device_by_rank = false;
 }
 
+const char *const duo_math_names[DUO_MATHS] = {
+    [DUO_MATH_ACCURATE] = "accurate",
+    [DUO_MATH_IEEE] = "ieee",
+    [DUO_MATH_TF32] = "tf32",
+    [DUO_MATH_FLOAT64] = "float64",
+};
+
 static void read_all(void)
 {
     static const char *const paths[3] = {
         [DUO_PATH_AUTO] = "auto", [DUO_PATH_CPU] = "cpu", [DUO_PATH_GPU] = "gpu"};
-    static const char *const maths[4] = {[DUO_MATH_ACCURATE] = "accurate",
-                                         [DUO_MATH_IEEE] = "ieee",
-                                         [DUO_MATH_TF32] = "tf32",
-                                         [DUO_MATH_FLOAT64] = "float64"};
     static const char *const levels[3] = {"0", "1", "2"};
     static const char *const opening[2] = {
         [DUO_OPEN_FIRST] = "first", [DUO_OPEN_BACKGROUND] = "background"};
     static const char *const remembering[3] = {
         [DUO_REMEMBER_NONE] = "0", [DUO_REMEMBER_BYTES] = "bytes", [DUO_REMEMBER_PAGES] = "pages"};
     environment.path = (duo_path)choice("DUOBLAS_PATH", paths, 3, DUO_PATH_AUTO);
-    environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
+    environment.math =
+        (duo_math)choice("DUOBLAS_MATH", duo_math_names, DUO_MATHS, DUO_MATH_ACCURATE);
     environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
     environment.check = choice("DUOBLAS_CHECK", levels, 2, 0) == 1;
     environment.wipe = choice("DUOBLAS_WIPE", levels, 2, 0) == 1;

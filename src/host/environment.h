@@ -11,6 +11,10 @@ enum {
     DUO_ENVIRONMENT_COMPLAINTS = 12 /* variables that may have wrong values */
 };
 
+/* The maths' names in variables, logs and options. */
+enum { DUO_MATHS = DUO_MATH_FLOAT64 + 1 };
+extern const char *const duo_math_names[DUO_MATHS];
+
 typedef struct duo_environment {
     duo_path path;
     duo_math math;
