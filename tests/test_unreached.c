@@ -44,6 +44,7 @@ static int be_program(const char *task)
     float sum = 0.0f;
     if (strcmp(task, "itself") == 0)
         return duo_sasum(NULL, 1, &(const float){3.0f}, 1, &sum) == DUO_OK && sum == 3.0f ? 0 : 1;
+    if (strcmp(task, "linked") == 0) return 0;
     if (strcmp(task, "plug") == 0) return call_plug(TEST_PLUG, 0) == 6.0 ? 0 : 1;
     if (strcmp(task, "deep") == 0) return call_plug(TEST_PLUG, RTLD_DEEPBIND) == 0.0 ? 0 : 1;
     if (strcmp(task, "late") == 0) return call_plug(TEST_PLUG, 0) == 0.0 ? 0 : 1;
@@ -68,9 +69,10 @@ static int run(char *task)
     snprintf(process, sizeof process, "%ld", (long)getpid());
     if (setenv("DUOBLAS_RUN", process, 1) != 0) return 1;
     if (setenv("DUOBLAS_SUMMARY", "stderr", 1) != 0) return 1;
-    const bool late = strcmp(task, "late") == 0;
-    if (setenv("LD_PRELOAD", late ? TEST_OWN_BLAS ":" TEST_DROP_IN : TEST_DROP_IN, 1) != 0)
-        return 1;
+    const char *preloaded = TEST_DROP_IN;
+    if (strcmp(task, "late") == 0) preloaded = TEST_OWN_BLAS ":" TEST_DROP_IN;
+    if (strcmp(task, "linked") == 0) preloaded = TEST_DROP_IN ":" TEST_PLUG_LINKED;
+    if (setenv("LD_PRELOAD", preloaded, 1) != 0) return 1;
     execv("/proc/self/exe", arguments);
     return 1;
 }
@@ -105,6 +107,11 @@ static void reasons(void)
     test_contains(said, "  sgemm           1          1");
     lacks(said, "float64");
     lacks(said, "forked");
+
+    /* The loader ends it before the drop-in, which must not begin it again: its status tells. */
+    said = summary_of("linked");
+    test_contains(said, "no BLAS call of process");
+    test_contains(said, "plug_linked.so would call sgemm_ here, and did not");
 
     said = summary_of("deep");
     test_contains(said, "no BLAS call of process");

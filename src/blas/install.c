@@ -93,7 +93,6 @@ static bool put(void **place, void *address)
 /* ---- An object ---- */
 
 typedef struct search {
-    const duo_blas_self *self;
     int leading; /* addresses in it that lead here */
     bool full;   /* there is no memory for more */
 } search;
@@ -120,7 +119,7 @@ static void lead_here(void *user, const duo_blas_entry *entry)
 {
     search *const s = user;
     if (entry->defined || !is_address(entry->type) || !duo_blas_is_operation(entry->name)) return;
-    void *const ours = duo_blas_own(s->self, entry->name);
+    void *const ours = duo_blas_own(entry->name);
     if (ours == NULL) return;
     void *const before = __atomic_load_n(entry->place, __ATOMIC_ACQUIRE);
     if (before != ours && !note(entry->place, before, ours)) {
@@ -139,9 +138,10 @@ static bool is_served(const void *handle)
 }
 
 /* False: there is no memory for it. */
-static bool serve(const duo_blas_self *self, const char *path)
+static bool serve(const char *path)
 {
-    search s = {.self = self};
+    search s = {0};
+    struct link_map *map;
     if (duo_blas_is_private(path)) return true;
     void *const handle = dlopen(*path != '\0' ? path : NULL, RTLD_LAZY | RTLD_NOLOAD);
     if (handle == NULL) return true; /* it is gone */
@@ -149,7 +149,8 @@ static bool serve(const duo_blas_self *self, const char *path)
     if (more != NULL) objects = more;
     char *const name = strdup(path);
     const bool known = is_served(handle);
-    if (more != NULL && name != NULL) duo_blas_each_entry(handle, lead_here, &s);
+    if (more != NULL && name != NULL && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0)
+        duo_blas_each_entry(map, lead_here, &s);
     if (s.leading > 0 && !known) {
         objects[object_count++] = (served){handle, name};
     } else {
@@ -192,22 +193,20 @@ static void watch_forks(void) { (void)pthread_atfork(before_fork, after_fork, af
 int duo_blas_install(int count)
 {
     static pthread_once_t watched = PTHREAD_ONCE_INIT;
-    duo_blas_self self;
     bool good = true;
-    if (!duo_blas_open_self(&self)) return -1;
+    if (duo_blas_where() == NULL) return -1;
     pthread_once(&watched, watch_forks);
     pthread_mutex_lock(&lock);
-    duo_blas_objects now = duo_blas_loaded(&self);
+    duo_blas_objects now = duo_blas_loaded();
     const int changes_before = change_count, objects_before = object_count;
     duo_blas_summary_count(count != 0);
     for (int i = 0; i < now.count && good; i++)
-        good = was_seen(&now, i) || serve(&self, now.object[i].path);
+        good = was_seen(&now, i) || serve(now.object[i].path);
     if (!good) undo(changes_before, objects_before);
     duo_blas_free_objects(good ? &seen : &now);
     if (good) seen = now;
     const int leading = good ? object_count : -1;
     pthread_mutex_unlock(&lock);
-    (void)dlclose(self.handle);
     return leading;
 }
 

@@ -8,21 +8,61 @@
 
 #include "blas/loaded.h"
 
-bool duo_blas_open_self(duo_blas_self *self)
+/* ---- The dynamic section of an object ---- */
+
+/* A part of it; NULL: it is missing. */
+static const void *part(const struct link_map *map, ElfW(Sxword) tag)
 {
-    Dl_info info;
-    if (dladdr((const void *)(uintptr_t)&duo_blas_open_self, &info) == 0) return false;
-    self->where = info.dli_fbase;
-    self->handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    return self->handle != NULL;
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == tag) /* most loaders have added the base already */
+            return (const void *)(d->d_un.d_ptr + (d->d_un.d_ptr < map->l_addr ? map->l_addr : 0));
+    return NULL;
 }
 
-void *duo_blas_own(const duo_blas_self *self, const char *name)
+static size_t value(const struct link_map *map, ElfW(Sxword) tag)
+{
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == tag) return (size_t)d->d_un.d_val;
+    return 0;
+}
+
+/* ---- The drop-in itself ---- */
+
+/* The linker's name for the dynamic section of the object that this is in. */
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
+
+const void *duo_blas_where(void)
 {
     Dl_info info;
-    void *const address = dlsym(self->handle, name);
-    return address != NULL && dladdr(address, &info) != 0 && info.dli_fbase == self->where ? address
-                                                                                           : NULL;
+    return dladdr((const void *)(uintptr_t)&duo_blas_where, &info) != 0 ? info.dli_fbase : NULL;
+}
+
+/* GNU's table of the names that an object defines: buckets by hash, each with a chain. */
+static const ElfW(Sym) * defined(const struct link_map *map, const char *name)
+{
+    const uint32_t *const table = part(map, DT_GNU_HASH);
+    const ElfW(Sym) *const symbols = part(map, DT_SYMTAB);
+    const char *const names = part(map, DT_STRTAB);
+    if (table == NULL || symbols == NULL || names == NULL || table[0] == 0) return NULL;
+    const uint32_t buckets = table[0], first = table[1];
+    const uint32_t *const bucket = (const uint32_t *)((const ElfW(Addr) *)(table + 4) + table[2]);
+    const uint32_t *const chain = bucket + buckets;
+    uint32_t hash = 5381;
+    for (const char *c = name; *c != '\0'; c++) hash = hash * 33 + (unsigned char)*c;
+    for (uint32_t i = bucket[hash % buckets]; i >= first; i++) {
+        const uint32_t there = chain[i - first];
+        if ((there | 1) == (hash | 1) && strcmp(names + symbols[i].st_name, name) == 0)
+            return &symbols[i];
+        if ((there & 1) != 0) break; /* the chain's end */
+    }
+    return NULL;
+}
+
+void *duo_blas_own(const char *name)
+{
+    const struct link_map us = {.l_addr = (ElfW(Addr))duo_blas_where(), .l_ld = _DYNAMIC};
+    const ElfW(Sym) *const symbol = us.l_ld != NULL ? defined(&us, name) : NULL;
+    return symbol != NULL ? (void *)(us.l_addr + symbol->st_value) : NULL;
 }
 
 bool duo_blas_is_operation(const char *name)
@@ -60,9 +100,9 @@ static int list(struct dl_phdr_info *info, size_t size, void *user)
     return 0;
 }
 
-duo_blas_objects duo_blas_loaded(const duo_blas_self *self)
+duo_blas_objects duo_blas_loaded(void)
 {
-    listed l = {.own = self->where};
+    listed l = {.own = duo_blas_where()};
     (void)dl_iterate_phdr(list, &l);
     return l.objects;
 }
@@ -85,28 +125,10 @@ bool duo_blas_is_private(const char *path)
 
 /* ---- Their entries ---- */
 
-/* A part of the dynamic section; NULL: it is missing. */
-static const void *part(const struct link_map *map, ElfW(Sxword) tag)
-{
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
-        if (d->d_tag == tag) /* most loaders have added the base already */
-            return (const void *)(d->d_un.d_ptr + (d->d_un.d_ptr < map->l_addr ? map->l_addr : 0));
-    return NULL;
-}
-
-static size_t value(const struct link_map *map, ElfW(Sxword) tag)
-{
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
-        if (d->d_tag == tag) return (size_t)d->d_un.d_val;
-    return 0;
-}
-
-void duo_blas_each_entry(void *handle, void (*see)(void *user, const duo_blas_entry *entry),
-                         void *user)
+void duo_blas_each_entry(const struct link_map *map,
+                         void (*see)(void *user, const duo_blas_entry *entry), void *user)
 {
     static const ElfW(Sxword) tables[][2] = {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}};
-    struct link_map *map;
-    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return;
     const ElfW(Sym) *const symbols = part(map, DT_SYMTAB);
     const char *const names = part(map, DT_STRTAB);
     if (symbols == NULL || names == NULL) return;
@@ -120,4 +142,44 @@ void duo_blas_each_entry(void *handle, void (*see)(void *user, const duo_blas_en
                           (unsigned)ELF64_R_TYPE(table[i].r_info), symbol->st_shndx != SHN_UNDEF});
         }
     }
+}
+
+typedef struct asking {
+    const duo_blas_object *object;
+    duo_blas_asked *list;
+    int count, most;
+} asking;
+
+static void note_asked(void *user, const duo_blas_entry *entry)
+{
+    asking *const a = user;
+    if (!duo_blas_is_operation(entry->name) || a->count == a->most) return;
+    duo_blas_asked *const next = &a->list[a->count];
+    if (strlen(entry->name) >= sizeof next->name) return;
+    strcpy(next->name, entry->name);
+    next->place = entry->place;
+    next->given = *entry->place;
+    a->count++;
+}
+
+/* The object cannot go away meanwhile. Nothing of the loader's may be called here. */
+static int note_all(struct dl_phdr_info *info, size_t size, void *user)
+{
+    asking *const a = user;
+    struct link_map map = {.l_addr = info->dlpi_addr};
+    (void)size;
+    if (info->dlpi_addr != a->object->base || strcmp(info->dlpi_name, a->object->path) != 0)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            map.l_ld = (ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    if (map.l_ld != NULL) duo_blas_each_entry(&map, note_asked, a);
+    return 1;
+}
+
+int duo_blas_asks(const duo_blas_object *object, duo_blas_asked *list, int most)
+{
+    asking a = {object, list, 0, most};
+    (void)dl_iterate_phdr(note_all, &a);
+    return a.count;
 }

@@ -9,17 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The drop-in itself. */
-typedef struct duo_blas_self {
-    void *handle;
-    const void *where; /* its address */
-} duo_blas_self;
+/*
+ * Nothing here opens an object, as the summary is made while the loader ends the process: opening
+ * an object that it has ended already would begin it again.
+ */
 
-/* False: the loader does not know it. Else its handle has to be closed. */
-bool duo_blas_open_self(duo_blas_self *self);
+/* Where the drop-in itself is. */
+const void *duo_blas_where(void);
 
-/* Our function of this name; NULL: there is none. */
-void *duo_blas_own(const duo_blas_self *self, const char *name);
+/* The drop-in's own function of this name; NULL: there is none. */
+void *duo_blas_own(const char *name);
 
 /* Is it one of our operations, with anything before and after its name? C++ names begin with _Z. */
 bool duo_blas_is_operation(const char *name);
@@ -34,7 +33,7 @@ typedef struct duo_blas_objects {
     int count;
     unsigned long long unloaded; /* objects so far */
 } duo_blas_objects;
-duo_blas_objects duo_blas_loaded(const duo_blas_self *self);
+duo_blas_objects duo_blas_loaded(void);
 void duo_blas_free_objects(duo_blas_objects *objects);
 
 /* Is it a copy of the CPU's BLAS that this library has made in memory? */
@@ -48,8 +47,17 @@ typedef struct duo_blas_entry {
     bool defined;     /* does the object define the name itself? */
 } duo_blas_entry;
 
-/* Calls see(user, entry) for all of the object with this handle. */
-void duo_blas_each_entry(void *handle, void (*see)(void *user, const duo_blas_entry *entry),
-                         void *user);
+/* Calls see(user, entry) for all of the object, which must stay loaded meanwhile. */
+void duo_blas_each_entry(const struct link_map *map,
+                         void (*see)(void *user, const duo_blas_entry *entry), void *user);
+
+/* An operation that an object asks the loader for, and the address that it was given. */
+typedef struct duo_blas_asked {
+    char name[64];
+    void **place, *given;
+} duo_blas_asked;
+
+/* Lists those of the object, which may be gone. Returns how many. */
+int duo_blas_asks(const duo_blas_object *object, duo_blas_asked *list, int most);
 
 #endif

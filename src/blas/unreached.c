@@ -45,10 +45,7 @@ static void keep(char to[TEXT], const char *name)
     if (*to == '\0') snprintf(to, TEXT, "%s", name);
 }
 
-static bool is_ours(const duo_blas_self *r, const char *name)
-{
-    return duo_blas_own(r, name) != NULL;
-}
+static bool is_ours(const char *name) { return duo_blas_own(name) != NULL; }
 
 /* Is it an sgemm, with any prefix, and with or without a mark of its integers behind? */
 static bool is_sgemm(const char *name)
@@ -61,24 +58,24 @@ static bool is_sgemm(const char *name)
 }
 
 /* Is it a product in float64? Its name in float32 would be served. */
-static bool is_double(const duo_blas_self *r, const char *name)
+static bool is_double(const char *name)
 {
     char single[TEXT];
     const char *const operation = strstr(name, "dgemm");
     if (operation == NULL || strlen(name) >= sizeof single) return false;
     snprintf(single, sizeof single, "%s", name);
     single[operation - name] = 's';
-    return is_ours(r, single);
+    return is_ours(single);
 }
 
-static void see(const duo_blas_self *r, object *o, const char *name, bool defined, bool dynamic)
+static void see(object *o, const char *name, bool defined, bool dynamic)
 {
-    if (!defined && is_double(r, name)) keep(o->double_, name);
+    if (!defined && is_double(name)) keep(o->double_, name);
     if (defined && dynamic && strcmp(name, "duo_version") == 0) o->duoblas = true;
     if (!duo_blas_is_operation(name)) return;
     if ((!defined || o->program) && strncmp(name, "duo_", 4) == 0) keep(o->direct, name);
     if (defined && strcmp(name, "mkl_blas_sgemm") == 0) o->mkl = true;
-    if (is_ours(r, name))
+    if (is_ours(name))
         keep(!defined ? o->asks : dynamic ? o->has : o->keeps, name);
     else if (defined && dynamic && is_sgemm(name))
         keep(o->other, name);
@@ -86,8 +83,8 @@ static void see(const duo_blas_self *r, object *o, const char *name, bool define
 
 /* ---- Its file ---- */
 
-static void read_table(const duo_blas_self *r, object *o, const duo_elf *f,
-                       const ElfW(Shdr) * table, const ElfW(Shdr) * strings)
+static void read_table(object *o, const duo_elf *f, const ElfW(Shdr) * table,
+                       const ElfW(Shdr) * strings)
 {
     const ElfW(Sym) *const symbol = duo_elf_part(f, table->sh_offset, table->sh_size);
     if (symbol == NULL || strings->sh_offset > f->size || strings->sh_size == 0 ||
@@ -97,27 +94,27 @@ static void read_table(const duo_blas_self *r, object *o, const duo_elf *f,
     if (names[strings->sh_size - 1] != '\0') return;
     for (uint64_t i = 0; i < table->sh_size / sizeof *symbol; i++)
         if (symbol[i].st_name < strings->sh_size)
-            see(r, o, names + symbol[i].st_name, symbol[i].st_shndx != SHN_UNDEF,
+            see(o, names + symbol[i].st_name, symbol[i].st_shndx != SHN_UNDEF,
                 table->sh_type == SHT_DYNSYM);
 }
 
-static void read_tables(const duo_blas_self *r, object *o, const duo_elf *f)
+static void read_tables(object *o, const duo_elf *f)
 {
     int count = 0;
     const ElfW(Shdr) *const section = duo_elf_sections(f, &count);
     for (int i = 0; section != NULL && i < count; i++)
         if ((section[i].sh_type == SHT_SYMTAB || section[i].sh_type == SHT_DYNSYM) &&
             section[i].sh_link < (unsigned)count)
-            read_table(r, o, f, &section[i], &section[section[i].sh_link]);
+            read_table(o, f, &section[i], &section[section[i].sh_link]);
 }
 
-static void look_into(const duo_blas_self *r, object *o, const char *path)
+static void look_into(object *o, const char *path)
 {
     duo_elf f;
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return;
     if (duo_elf_map(&f, descriptor, false)) {
-        read_tables(r, o, &f);
+        read_tables(o, &f);
         duo_elf_unmap(&f);
     }
     close(descriptor);
@@ -126,55 +123,50 @@ static void look_into(const duo_blas_self *r, object *o, const char *path)
 /* ---- Addresses from the loader ---- */
 
 /* Does a search of all libraries find ours last, or not at all? */
-static bool comes_late(const duo_blas_self *r, const char *name)
+static bool comes_late(const char *name)
 {
     Dl_info first;
     void *const address = dlsym(RTLD_DEFAULT, name);
-    return address == NULL || dladdr(address, &first) == 0 || first.dli_fbase != r->where;
+    return address == NULL || dladdr(address, &first) == 0 || first.dli_fbase != duo_blas_where();
 }
-
-typedef struct bound {
-    const duo_blas_self *us;
-    object *o;
-} bound;
 
 /* Notes a served name that is bound to another library. */
-static void see_bound(void *user, const duo_blas_entry *entry)
+static void see_bound(object *o, const duo_blas_asked *asked)
 {
-    const duo_blas_self *const r = ((const bound *)user)->us;
-    object *const o = ((const bound *)user)->o;
     Dl_info given, asking;
-    if (!duo_blas_is_operation(entry->name) || !is_ours(r, entry->name)) return;
+    if (!is_ours(asked->name)) return;
     /* Until the first call an entry may lead back into the object. */
-    if (dladdr(*entry->place, &given) == 0 || given.dli_fbase == r->where ||
-        given.dli_fname == NULL || dladdr((const void *)entry->place, &asking) == 0 ||
+    if (dladdr(asked->given, &given) == 0 || given.dli_fbase == duo_blas_where() ||
+        given.dli_fname == NULL || dladdr((const void *)asked->place, &asking) == 0 ||
         given.dli_fbase == asking.dli_fbase)
         return;
-    if (*o->bound == '\0') o->late = comes_late(r, entry->name);
+    if (*o->bound == '\0') o->late = comes_late(asked->name);
     const char *const slash = strrchr(given.dli_fname, '/');
     keep(o->to, slash != NULL ? slash + 1 : given.dli_fname);
-    keep(o->bound, entry->name);
+    keep(o->bound, asked->name);
 }
 
-static void look_at_bound(const duo_blas_self *r, object *o, const char *path)
+static void look_at_bound(object *o, const duo_blas_object *at)
 {
-    void *const handle = dlopen(o->program ? NULL : path, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle == NULL) return;
-    duo_blas_each_entry(handle, see_bound, &(bound){r, o});
-    (void)dlclose(handle);
+    enum { MOST = 128 };
+    duo_blas_asked *const list = malloc(MOST * sizeof *list);
+    const int count = list != NULL ? duo_blas_asks(at, list, MOST) : 0;
+    for (int i = 0; i < count; i++) see_bound(o, &list[i]);
+    free(list);
 }
 
 /* ---- The whole object ---- */
 
-/* Looks at the object of this path; "": the program. False: it is DuoBLAS, or was opened by it. */
-static bool look_at(object *o, const duo_blas_self *r, const char *path)
+/* Looks at a loaded object. False: it is DuoBLAS, or was opened by it. */
+static bool look_at(object *o, const duo_blas_object *at)
 {
+    const char *const path = at->path;
     const char *const slash = strrchr(path, '/');
     *o = (object){.program = *path == '\0'};
     keep(o->title, o->program ? program_invocation_short_name : slash != NULL ? slash + 1 : path);
     if (duo_blas_is_private(path)) return false;
-    look_into(r, o, o->program ? "/proc/self/exe" : path);
-    if (*o->asks != '\0') look_at_bound(r, o, path);
+    look_into(o, o->program ? "/proc/self/exe" : path);
+    if (*o->asks != '\0') look_at_bound(o, at);
     o->mkl |= strncmp(o->title, "libmkl_", 7) == 0;
     return !o->duoblas;
 }
@@ -184,7 +176,6 @@ static bool look_at(object *o, const duo_blas_self *r, const char *path)
 enum { FINDINGS = 8 };
 
 typedef struct report {
-    duo_blas_self us;
     object found[FINDINGS]; /* objects that have an sgemm and ask for none, or asked in vain */
     int count;
     bool bound; /* did one ask in vain? */
@@ -193,10 +184,10 @@ typedef struct report {
     object asks, double_, direct;
 } report;
 
-static void sort_out(report *r, const char *path)
+static void sort_out(report *r, const duo_blas_object *at)
 {
     object o;
-    if (!look_at(&o, &r->us, path)) return;
+    if (!look_at(&o, at)) return;
     r->bound |= *o.bound != '\0';
     if (*o.double_ != '\0' && *r->double_.double_ == '\0') r->double_ = o;
     if (*o.direct != '\0' && *r->direct.direct == '\0') r->direct = o;
@@ -263,11 +254,10 @@ bool duo_blas_tell_unreached(FILE *to, bool some, int forks)
 {
     bool hindered = false;
     report *const r = calloc(1, sizeof *r);
-    if (r == NULL || !duo_blas_open_self(&r->us)) goto end;
-    duo_blas_objects objects = duo_blas_loaded(&r->us);
-    for (int i = 0; i < objects.count; i++) sort_out(r, objects.object[i].path);
+    if (r == NULL) return false;
+    duo_blas_objects objects = duo_blas_loaded();
+    for (int i = 0; i < objects.count; i++) sort_out(r, &objects.object[i]);
     duo_blas_free_objects(&objects);
-    (void)dlclose(r->us.handle);
     for (int i = 0; i < r->count; i++) hindered |= tell(to, r, &r->found[i]);
     if (duo_blas_hands_on())
         fprintf(to, "  its BLAS has 64-bit integers under the plain names: it serves itself\n");
@@ -275,7 +265,6 @@ bool duo_blas_tell_unreached(FILE *to, bool some, int forks)
         duo_blas_tell_forks(to, forks);
     else if (!hindered && !some)
         fprintf(to, "  it has loaded no BLAS\n");
-end:
     free(r);
     return hindered;
 }

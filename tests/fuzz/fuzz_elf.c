@@ -9,7 +9,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const duo_blas_self self;
     object o = {.program = true};
     int count = 0;
     char *const bytes = malloc(size > 0 ? size : 1); /* aligned, and of its own length */
@@ -17,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0) memcpy(bytes, data, size);
     const duo_elf f = {bytes, size};
     (void)duo_elf_is_dynamic(duo_elf_segments(&f, &count), count);
-    read_tables(&self, &o, &f);
+    read_tables(&o, &f);
     require(memchr(o.asks, '\0', sizeof o.asks) != NULL, "a name ends");
     require(memchr(o.has, '\0', sizeof o.has) != NULL, "a name ends");
     free(bytes);
