@@ -74,8 +74,8 @@ static void title_of(duo_library *library, const char *file)
     const char *name = slash != NULL ? slash + 1 : file;
     if (strncmp(name, "lib", 3) == 0) name += 3;
     const char *const end = strstr(name, ".so");
-    snprintf(library->title, sizeof library->title, "%.*s%s%s",
-             end != NULL ? (int)(end - name) : (int)strlen(name), name,
+    const int length = end != NULL ? (int)(end - name) : (int)strlen(name);
+    snprintf(library->title, sizeof library->title, "%.*s%s%.38s", length < 38 ? length : 38, name,
              library->settings[0] != '\0' ? " " : "", library->settings);
 }
 
