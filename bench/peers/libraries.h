@@ -14,7 +14,7 @@
 enum { DUO_MOST_LIBRARIES = 24, DUO_MOST_NAMED = 8 };
 
 typedef struct duo_library {
-    char title[40];
+    char title[80];
     char file[256];     /* as the loader has found it */
     char settings[256]; /* "NAME=VALUE,NAME=VALUE"; "": none */
     duo_side side;
