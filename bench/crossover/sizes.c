@@ -28,7 +28,7 @@ const char *const duo_sizes_texts[DUO_SIZES] = {
 };
 
 const char *const duo_sizes_marks =
-    "48 to 441: somewhere between, by the noise and by the error of predictions. never: at no size "
+    "A range: somewhere between, by the noise and by the error of predictions. never: at no size "
     "measured; always: at all of them. ~: predicted, not measured.";
 
 /* A column in a table of sizes. */
