@@ -12,9 +12,9 @@
 #include "bench/tool/table.h"
 #include "bench/tool/text.h"
 
-/* Two runs differ if more than this share of a side's figures lie outside their noise: the noise is
- * an estimate, and some figures always do. */
-static const double kFew = 0.1;
+/* Two runs differ if more than this share of a side's figures lie outside their noise: a second run
+ * tells only what three of four figures stay within. */
+static const double kFew = 0.25;
 
 enum { MOST_BYTES = 64 << 20 };
 
