@@ -30,7 +30,9 @@ expect() {
 # No line below the head is too wide. The head may tell of a faster BLAS, with its file.
 narrow() {
     checks=$((checks + 1))
-    if grep -v '^[A-Z]\|^      other BLAS' "$place/out" | grep -q '.\{81\}'; then fail "a line is too wide"; fi
+    if grep -v '^[A-Z]\|^      other BLAS' "$place/out" | grep -q '.\{81\}'; then
+        fail "a line is too wide"
+    fi
 }
 
 # says FILE PATTERN
