@@ -52,7 +52,11 @@ set(names ${duo_static_names})
 list(REMOVE_ITEM names inih) # a module of its own
 set(duo_pc_libs_private)
 if(duo_cuda_libraries)
-    set(duo_pc_libs_private "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt")
+    set(duo_pc_libs_private "-lcudart_static -lrt")
+    # A package of the system is used on other machines, where the toolkit may be elsewhere.
+    if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+        string(PREPEND duo_pc_libs_private "-L${CUDAToolkit_LIBRARY_DIR} ")
+    endif()
 endif()
 foreach(name IN LISTS names)
     string(APPEND duo_pc_libs_private " -l${name}")
