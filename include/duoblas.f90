@@ -1031,11 +1031,13 @@ contains
         real(c_float) :: total
         type(c_ptr) :: at_x
         integer(c_int64_t) :: incx
+        integer(c_int) :: code
         real(c_float), pointer :: there
-        allocate (there)
+        call make_room(there, code)
         call place_vector(x, at_x, incx)
-        call await(ctx, "duo_sasum", c_duo_sasum(ctx%handle, size(x, kind=c_int64_t), at_x, &
-            abs(incx), c_loc(there)), there, total, status)
+        if (code == DUO_OK) code = c_duo_sasum(ctx%handle, size(x, kind=c_int64_t), at_x, &
+            abs(incx), c_loc(there))
+        call await(ctx, "duo_sasum", code, there, total, status)
     end function
 
     ! The sum of x(i), likewise.
@@ -1046,11 +1048,13 @@ contains
         real(c_float) :: total
         type(c_ptr) :: at_x
         integer(c_int64_t) :: incx
+        integer(c_int) :: code
         real(c_float), pointer :: there
-        allocate (there)
+        call make_room(there, code)
         call place_vector(x, at_x, incx)
-        call await(ctx, "duo_ssum", c_duo_ssum(ctx%handle, size(x, kind=c_int64_t), at_x, &
-            abs(incx), c_loc(there)), there, total, status)
+        if (code == DUO_OK) code = c_duo_ssum(ctx%handle, size(x, kind=c_int64_t), at_x, &
+            abs(incx), c_loc(there))
+        call await(ctx, "duo_ssum", code, there, total, status)
     end function
 
     ! The sum of x(i) y(i). Vectors of different sizes are DUO_ERR_SIZE.
@@ -1063,16 +1067,27 @@ contains
         integer(c_int64_t) :: incx, incy
         integer(c_int) :: code
         real(c_float), pointer :: there
-        allocate (there)
+        call make_room(there, code)
         call place_vector(x, at_x, incx)
         call place_vector(y, at_y, incy)
-        code = DUO_ERR_SIZE
-        if (size(x, kind=c_int64_t) == size(y, kind=c_int64_t)) &
-            code = c_duo_sdot(ctx%handle, size(x, kind=c_int64_t), at_x, incx, at_y, incy, &
-            c_loc(there))
+        if (size(x, kind=c_int64_t) /= size(y, kind=c_int64_t)) code = DUO_ERR_SIZE
+        if (code == DUO_OK) code = c_duo_sdot(ctx%handle, size(x, kind=c_int64_t), at_x, incx, &
+            at_y, incy, c_loc(there))
         call await(ctx, "duo_sdot", code, there, total, status, &
             sizes_of(size(x, kind=c_int64_t), size(y, kind=c_int64_t)))
     end function
+
+    ! Room for a result. Without memory the program goes on, with a status.
+    subroutine make_room(there, code)
+        real(c_float), pointer, intent(out) :: there
+        integer(c_int), intent(out) :: code
+        integer :: failed
+        allocate (there, stat=failed)
+        code = DUO_OK
+        if (failed == 0) return
+        nullify (there)
+        code = DUO_ERR_MEMORY
+    end subroutine
 
     ! The result of a call, once it is there. A context may still write it when the call has
     ! returned (duo_set_async); if waiting for it fails, its memory has to stay.
@@ -1084,12 +1099,13 @@ contains
         real(c_float), intent(out) :: total
         integer(c_int), intent(out), optional :: status
         character(*), intent(in), optional :: why
+        integer :: ignored
         integer(c_int) :: waited
         waited = DUO_OK
         total = ieee_value(1.0_c_float, ieee_quiet_nan)
         if (code == DUO_OK .and. c_associated(ctx%handle)) waited = c_duo_synchronize(ctx%handle)
         if (code == DUO_OK .and. waited == DUO_OK) total = there
-        if (waited == DUO_OK) deallocate (there)
+        if (waited == DUO_OK .and. associated(there)) deallocate (there, stat=ignored)
         call settle(call, merge(code, waited, code /= DUO_OK), status, why)
     end subroutine
 
