@@ -1,7 +1,10 @@
 # Run by CPack between installing into its own folders and packing them: adds what Debian's policy
-# wants in each package, its copyright and its changelog, and compresses the manual pages.
+# wants in each package, its copyright and its changelog, and compresses the manual pages. Archives
+# lose what a linker does not need: nvcc notes the names of its temporary files, which differ in each
+# build.
 
 find_program(gzip gzip REQUIRED)
+find_program(strip strip REQUIRED)
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     string(TOUPPER "${component}" upper)
     set(share "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/${component}/usr/share")
@@ -12,4 +15,9 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     file(REMOVE "${doc}/LICENSE")
     file(GLOB plain "${doc}/changelog.Debian" "${share}/man/man*/*")
     execute_process(COMMAND "${gzip}" -9nf ${plain} COMMAND_ERROR_IS_FATAL ANY)
+    file(GLOB_RECURSE archives "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/${component}/usr/lib/*.a")
+    if(archives)
+        execute_process(COMMAND "${strip}" --strip-unneeded --enable-deterministic-archives
+            ${archives} COMMAND_ERROR_IS_FATAL ANY)
+    endif()
 endforeach()
