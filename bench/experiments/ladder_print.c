@@ -30,14 +30,10 @@ static double if_known(double value) { return value > 0.0 ? value : (double)NAN;
 
 static void print_row(duo_table *t, const duo_problem *problem, const duo_measurement *m)
 {
-    const int64_t *const s = problem->shape;
     const bool matrix = problem->operation == DUO_SGEMM;
     const duo_implementation *const c = &m->implementation;
     const double seconds = if_known(m->benchmark.median_seconds);
-    duo_cell_word(t, "operation", NULL, 0, duo_operation_name(problem->operation));
-    duo_cell_count(t, "m", NULL, 0, matrix ? s[0] : 1);
-    duo_cell_count(t, "n", NULL, 0, matrix ? s[1] : s[0]);
-    duo_cell_count(t, "k", NULL, 0, matrix ? s[2] : 0);
+    duo_bench_problem_cells(t, problem);
     duo_cell_word(t, "side", "side", -4, duo_text_side(c->side));
     duo_cell_word(t, "algorithm", "algorithm", -20, c->name);
     duo_cell_count(t, "threads", "threads", 7, c->threads > 0 ? c->threads : -1);

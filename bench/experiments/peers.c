@@ -214,14 +214,9 @@ static bool measure_errors(peers *p, const duo_problem *problem, int kind)
 static void print_row(duo_table *t, const peers *p, const duo_problem *problem, const row *r)
 {
     static const char *const names[KINDS] = {"error_u_1", "error_u_2", "error_u_3"};
-    const int64_t *const s = problem->shape;
-    const bool product = p->operation == DUO_SGEMM;
     const duo_implementation *const c = &r->implementation;
     const double seconds = r->benchmark.failed ? (double)NAN : r->benchmark.median_seconds;
-    duo_cell_word(t, "operation", NULL, 0, duo_operation_name(p->operation));
-    duo_cell_count(t, "m", NULL, 0, product ? s[0] : 1);
-    duo_cell_count(t, "n", NULL, 0, product ? s[1] : s[0]);
-    duo_cell_count(t, "k", NULL, 0, product ? s[2] : 0);
+    duo_bench_problem_cells(t, problem);
     duo_cell_word(t, "side", "side", -4, duo_text_side(c->side));
     duo_cell_word(t, "library", "library", -19, c->name);
     duo_cell_seconds(t, "seconds_median", "median", seconds);

@@ -127,6 +127,16 @@ void duo_bench_head(const duo_bench *b)
                                   : "B");
 }
 
+void duo_bench_problem_cells(duo_table *t, const duo_problem *problem)
+{
+    const int64_t *const s = problem->shape;
+    const bool matrix = problem->operation == DUO_SGEMM;
+    duo_cell_word(t, "operation", NULL, 0, duo_operation_name(problem->operation));
+    duo_cell_count(t, "m", NULL, 0, matrix ? s[0] : 1);
+    duo_cell_count(t, "n", NULL, 0, matrix ? s[1] : s[0]);
+    duo_cell_count(t, "k", NULL, 0, matrix ? s[2] : 0);
+}
+
 /* ---- Which algorithms ---- */
 
 static int capability_of(const duo_bench *b)

@@ -7,6 +7,7 @@
 #include "bench/measure/implementation.h"
 #include "bench/peers/libraries.h"
 #include "bench/reference/product_error.h"
+#include "bench/tool/table.h"
 #include "choice/select.h"
 
 enum { DUO_MOST_PROBLEMS = 64 };
@@ -60,6 +61,8 @@ duo_effort duo_bench_effort(const duo_bench *bench);
 duo_effort duo_bench_sustained_effort(const duo_bench *bench, const duo_problem *problem);
 /* Prints the lines above every table. */
 void duo_bench_head(const duo_bench *bench);
+/* The problem in the first columns of a CSV: operation, m, n, k. */
+void duo_bench_problem_cells(duo_table *table, const duo_problem *problem);
 
 /* ---- Algorithms that an experiment times, or that the library would choose ---- */
 

@@ -29,7 +29,8 @@ struct duo_implementation {
     duo_queue *queue;               /* for GPU algorithms and peers */
     void *function;                 /* for peers: its address, or the stream for it */
     unsigned packed;      /* GPU algorithms of sgemm: bits of operands that are packed before */
-    int variant;          /* a bare read's way of reading, a loop's way of summing */
+    int variant;          /* a bare read's way of reading, a loop's way of summing; cuBLAS's math
+                             mode, cuBLASXt's block, CUB's promise */
     const char *settings; /* for peers: see duo_settings_use; NULL: none */
     float *result;        /* a reduction's result in host memory; NULL: the stock's output */
 

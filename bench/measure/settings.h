@@ -3,9 +3,8 @@
 #define DUO_SETTINGS_H
 
 /*
- * Sets the variables of `settings`, "NAME=VALUE,NAME=VALUE"; NULL: none. Those of the call before
- * get their former values back first. `settings` must stay until the next call. Not for several
- * threads at once.
+ * Sets the variables that `settings` names: "NAME=VALUE,NAME=VALUE"; NULL: none. First it undoes
+ * the call before it. `settings` must stay until the next call. Only one thread may call.
  */
 void duo_settings_use(const char *settings);
 

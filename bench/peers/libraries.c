@@ -10,7 +10,7 @@
 #include "bench/peers/cublas.h"
 #include "cpu/blas_library.h"
 
-/* Known libraries, each followed by its modes. A file that has another name can be named. */
+/* A row for each mode of a known library, or for each name of its file: then the first counts. */
 static const struct {
     const char *title, *file, *settings;
 } known[] = {
@@ -100,6 +100,7 @@ int duo_libraries_open(duo_library library[DUO_MOST_LIBRARIES], const char *cons
     for (int i = 0; i < KNOWN; i++) {
         duo_library *const next = &library[found];
         *next = (duo_library){.function = NULL};
+        if (found > 0 && strcmp(library[found - 1].title, known[i].title) == 0) continue;
         if (open_file(next, known[i].file, threads) != NULL) {
             add_missing(known[i].file);
             continue;

@@ -22,9 +22,9 @@ typedef struct duo_library {
 } duo_library;
 
 /*
- * Lists the libraries that can be opened, once for each mode: first the known ones, then the
- * `named`, "FILE" or "FILE,NAME=VALUE,...". Those of the CPU get this number of threads. Returns
- * how many; -1: a named one cannot be used, which is said on stderr. To be called once.
+ * Lists the known libraries that can be opened, once for each mode, and then those of `named`:
+ * "FILE" or "FILE,NAME=VALUE,...". A library of the CPU gets this number of threads. Returns how
+ * many there are. -1: one of `named` cannot be used; stderr says why. To be called once.
  */
 int duo_libraries_open(duo_library library[DUO_MOST_LIBRARIES], const char *const named[],
                        int count, int threads);
