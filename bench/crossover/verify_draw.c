@@ -167,7 +167,7 @@ const char *duo_drawn_text(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT])
     else
         vector_text(drawn, shape, sizeof shape);
     snprintf(text, DUO_DRAWN_TEXT, "%s %s %s", duo_operation_name(drawn->problem.operation), shape,
-             duo_math_names[drawn->math]);
+             duo_math_name(drawn->math));
     return text;
 }
 

@@ -210,7 +210,7 @@ static void candidate_row(duo_table *t, const duo_verified *p, int i, int best)
     duo_cell_count(t, "number", NULL, 0, d->number);
     duo_cell_word(t, "class", NULL, 0, duo_shape_class_names[d->shape_class]);
     duo_cell_word(t, "operation", NULL, 0, duo_operation_name(d->problem.operation));
-    duo_cell_word(t, "math", NULL, 0, duo_math_names[d->math]);
+    duo_cell_word(t, "math", NULL, 0, duo_math_name(d->math));
     duo_cell_count(t, "m", NULL, 0, d->problem.shape[0]);
     duo_cell_count(t, "n", NULL, 0, d->problem.shape[1]);
     duo_cell_count(t, "k", NULL, 0, d->problem.shape[2]);

@@ -107,7 +107,7 @@ static void print_csv(const duo_graphs *g, int number, times of[WAYS])
 {
     char name[DUO_TEXT], what[2 * DUO_TEXT];
     name_of(&duo_first_calls[number], name);
-    snprintf(what, sizeof what, "%s %s", name, duo_math_names[duo_first_calls[number].math]);
+    snprintf(what, sizeof what, "%s %s", name, duo_math_name(duo_first_calls[number].math));
     for (int way = 0; way < WAYS; way++) {
         times *const t = &of[way];
         const double median = duo_median(t->seconds, t->count);
@@ -137,7 +137,7 @@ static void print_table(times of[DUO_FIRST_CALLS][WAYS])
             processes = t->count;
         }
         name_of(&duo_first_calls[i], name);
-        printf("  %-22s %-8s  %s %-7s  %s %-7s\n", name, duo_math_names[duo_first_calls[i].math],
+        printf("  %-22s %-8s  %s %-7s  %s %-7s\n", name, duo_math_name(duo_first_calls[i].math),
                text[WARM], running_of(&of[i][WARM]), text[COLD], running_of(&of[i][COLD]));
     }
     snprintf(name, sizeof name, "worst of %d process%s", processes, processes == 1 ? "" : "es");

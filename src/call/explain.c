@@ -372,7 +372,7 @@ static void put_choice(text_line *l, const duo_decision *d, const duo_context *c
     put(l, " | side=%s algorithm=%s", d->side == DUO_SIDE_GPU ? "gpu" : "cpu", d->algorithm);
     if (d->count > 1 && d->ran >= 0) put(l, " route=%s", d->route[d->ran]);
     if (d->side == DUO_SIDE_GPU && device > 0) put(l, " device=%d", device);
-    if (math != DUO_MATH_ACCURATE) put(l, " math=%s", duo_math_names[math]);
+    if (math != DUO_MATH_ACCURATE) put(l, " math=%s", duo_math_name(math));
     put(l, " threads=%d predicted=", d->threads);
     put_time(l, d->predicted_seconds);
     put(l, " took=");

@@ -120,7 +120,8 @@ static void read_devices(const char *variable)
     environment.device_by_rank = false;
 }
 
-const char *const duo_math_names[DUO_MATHS] = {
+enum { MATHS = DUO_MATH_FLOAT64 + 1 };
+static const char *const math_names[MATHS] = {
     [DUO_MATH_ACCURATE] = "accurate",
     [DUO_MATH_IEEE] = "ieee",
     [DUO_MATH_TF32] = "tf32",
@@ -137,8 +138,7 @@ static void read_all(void)
     static const char *const remembering[3] = {
         [DUO_REMEMBER_NONE] = "0", [DUO_REMEMBER_BYTES] = "bytes", [DUO_REMEMBER_PAGES] = "pages"};
     environment.path = (duo_path)choice("DUOBLAS_PATH", paths, 3, DUO_PATH_AUTO);
-    environment.math =
-        (duo_math)choice("DUOBLAS_MATH", duo_math_names, DUO_MATHS, DUO_MATH_ACCURATE);
+    environment.math = (duo_math)choice("DUOBLAS_MATH", math_names, MATHS, DUO_MATH_ACCURATE);
     environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
     environment.check = choice("DUOBLAS_CHECK", levels, 2, 0) == 1;
     environment.wipe = choice("DUOBLAS_WIPE", levels, 2, 0) == 1;
@@ -164,3 +164,5 @@ const duo_environment *duo_environment_get(void)
     pthread_once(&once, read_all);
     return &environment;
 }
+
+const char *duo_math_name(duo_math math) { return math_names[math]; }

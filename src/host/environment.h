@@ -11,10 +11,6 @@ enum {
     DUO_ENVIRONMENT_COMPLAINTS = 12 /* variables that may have wrong values */
 };
 
-/* The maths' names in variables, logs and options. */
-enum { DUO_MATHS = DUO_MATH_FLOAT64 + 1 };
-extern const char *const duo_math_names[DUO_MATHS];
-
 typedef struct duo_environment {
     duo_path path;
     duo_math math;
@@ -42,6 +38,9 @@ extern "C" {
 #endif
 
 const duo_environment *duo_environment_get(void);
+
+/* The math's name in variables, logs and options. */
+const char *duo_math_name(duo_math math);
 
 #ifdef __cplusplus
 }
