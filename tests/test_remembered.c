@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "data/remembered.h"
+#include "data/residency.h"
 #include "sim/sim.h"
 #include "support/harness.h"
 #include "support/remembering.h"
@@ -268,6 +269,51 @@ static void room_is_short(void)
     test_context_end(ctx);
 }
 
+/* More arrays than the table has places: for another one that goes which was not used for longest,
+ * one without a copy before others. For one that is there none goes. */
+static void table_is_full(void)
+{
+    enum { ROWS = 16, STEPS = 64, ARRAYS = 1024 };
+    const size_t least = duo_remembered_least, floats = ROWS * STEPS;
+    duo_context *const ctx = remembering();
+    arrays w = remembering_arrays();
+    float *const all = remembering_map((ARRAYS + 2) * floats * sizeof *all);
+    remembering_fill(all, (ARRAYS + 2) * ROWS * STEPS, &w.seed);
+    duo_remembered_least = floats * sizeof *all;
+#define IS_AT(i, where)                                                                            \
+    do {                                                                                           \
+        const product p = {false, false, ROWS, 1, STEPS, all + (i)*floats, ROWS, w.b, STEPS};      \
+        CHECK(remembering_multiply(ctx, &p, w.c, ROWS) == 0, "wrong elements");                    \
+        const duo_residence is = remembering_residence(ctx, 0);                                    \
+        CHECK(is == (where), "array %d was at %d", (int)(i), (int)is);                             \
+    } while (0)
+    test_case("one without a copy goes");
+    IS_AT(0, DUO_AT_PAGEABLE);
+    IS_AT(0, DUO_AT_PAGEABLE);
+    for (int i = 1; i <= ARRAYS; i++) IS_AT(i, DUO_AT_PAGEABLE);
+    IS_AT(0, DUO_AT_REMEMBERED);
+    IS_AT(2, DUO_AT_PAGEABLE);
+    IS_AT(2, DUO_AT_REMEMBERED);
+    IS_AT(1, DUO_AT_PAGEABLE); /* it went, and 3 goes for it */
+    IS_AT(1, DUO_AT_PAGEABLE);
+    IS_AT(1, DUO_AT_REMEMBERED);
+    test_case("all have copies, and the one that rested longest goes");
+    for (int i = 4; i <= ARRAYS; i++) IS_AT(i, DUO_AT_PAGEABLE);
+    IS_AT(0, DUO_AT_REMEMBERED);
+    for (int i = 4; i <= ARRAYS; i++) IS_AT(i, DUO_AT_REMEMBERED);
+    IS_AT(1, DUO_AT_REMEMBERED);
+    IS_AT(ARRAYS + 1, DUO_AT_PAGEABLE);
+    CHECK(duo_residency_count_remembered() == ARRAYS, "%zu arrays",
+          duo_residency_count_remembered());
+    IS_AT(0, DUO_AT_REMEMBERED);
+    IS_AT(2, DUO_AT_PAGEABLE);
+#undef IS_AT
+    duo_remembered_least = least;
+    remembering_free(&w);
+    munmap(all, (ARRAYS + 2) * floats * sizeof *all);
+    test_context_end(ctx);
+}
+
 static void device_fails(void)
 {
     if (!test_on_sim()) {
@@ -337,6 +383,7 @@ static const test_entry tests[] = {
     {"parts", parts},
     {"same_array", same_array},
     {"room_is_short", room_is_short},
+    {"table_is_full", table_is_full},
     {"device_fails", device_fails},
     {"forked", forked},
     {NULL, NULL},

@@ -132,21 +132,8 @@ void duo_remembered_find(const duo_resources *res, duo_call *call)
 
 /* ---- Arrays that come again ---- */
 
-/* The array of a factor, made if there is none. NULL: it cannot be made now, or the factor is a
- * part of another one. */
-static duo_region *array_of(const duo_operand *o, int device)
-{
-    duo_region *region = array_around(o->low, o->high);
-    if (region != NULL) return region->low == o->low && region->high == o->high ? region : NULL;
-    forget(o->low, o->high);
-    if (duo_residency_count_remembered() >= MOST_ARRAYS) return NULL;
-    const duo_status added = duo_residency_add(DUO_REGION_REMEMBERED, (const void *)o->low,
-                                               o->high - o->low, device, &region);
-    return added == DUO_OK ? region : NULL;
-}
-
-/* If there are too many arrays, forgets the one that was not used for longest; one without a copy
- * before others. */
+/* For another array: if there are too many, forgets the one that was not used for longest; one
+ * without a copy before others. */
 static void make_room_in_table(void)
 {
     duo_region *oldest = NULL;
@@ -162,6 +149,20 @@ static void make_room_in_table(void)
     if (oldest == NULL) return;
     duo_region_forget_copy(oldest);
     duo_residency_remove(oldest);
+}
+
+/* The array of a factor, made if there is none. NULL: it cannot be made now, or the factor is a
+ * part of another one. */
+static duo_region *array_of(const duo_operand *o, int device)
+{
+    duo_region *region = array_around(o->low, o->high);
+    if (region != NULL) return region->low == o->low && region->high == o->high ? region : NULL;
+    forget(o->low, o->high);
+    make_room_in_table();
+    if (duo_residency_count_remembered() >= MOST_ARRAYS) return NULL;
+    const duo_status added = duo_residency_add(DUO_REGION_REMEMBERED, (const void *)o->low,
+                                               o->high - o->low, device, &region);
+    return added == DUO_OK ? region : NULL;
 }
 
 /* The factor has come. Did it come before, and no call has written to it since, and need it not
@@ -193,7 +194,6 @@ static bool meets_a(const duo_call *call, int i)
 static bool hope(const duo_resources *res, uint64_t number, duo_operand *o)
 {
     if (!may_stay(o)) return false;
-    make_room_in_table();
     duo_region *const region = array_of(o, res->device);
     if (region == NULL) return false;
     duo_region_use(region, number);
@@ -312,7 +312,6 @@ static duo_status make_copy(duo_resources *res, duo_region *region)
 
 static void begin(duo_resources *res, uint64_t number, const duo_operand *o, duo_operand *local)
 {
-    make_room_in_table();
     duo_region *const around = array_around(o->low, o->high);
     if (around != NULL) around->credit_seconds = 0.0; /* it is spent: the factor is sent */
     duo_region *const region = array_of(o, res->device);
