@@ -531,15 +531,16 @@ static void arguments(void)
     const float *const *const a = (const float *const *)x.list[0], *const *const b =
                                                                        (const float *const *)
                                                                            x.list[1];
-    CHECK_STATUS(DUO_ERR_NULL,
-                 duo_sgemm_grouped(ctx, x.layout, 2, x.transa, x.transb, x.m, x.n, x.k, x.alpha, a,
-                                   x.ld[0], b, x.ld[1], x.beta, x.list[2], x.ld[2], NULL));
-    CHECK_STATUS(DUO_ERR_NULL,
-                 duo_sgemm_grouped(ctx, x.layout, 2, x.transa, x.transb, NULL, x.n, x.k, x.alpha, a,
-                                   x.ld[0], b, x.ld[1], x.beta, x.list[2], x.ld[2], x.size));
-    CHECK_STATUS(DUO_ERR_NULL,
-                 duo_sgemm_grouped(ctx, x.layout, 2, x.transa, x.transb, x.m, x.n, x.k, x.alpha, a,
-                                   x.ld[0], NULL, x.ld[1], x.beta, x.list[2], x.ld[2], x.size));
+    for (int missing = 0; missing < 14; missing++) {
+#define GIVEN(number, array) (missing == (number) ? NULL : (array))
+        const duo_status status = duo_sgemm_grouped(
+            ctx, x.layout, 2, GIVEN(0, x.transa), GIVEN(1, x.transb), GIVEN(2, x.m), GIVEN(3, x.n),
+            GIVEN(4, x.k), GIVEN(5, x.alpha), GIVEN(6, a), GIVEN(7, x.ld[0]), GIVEN(8, b),
+            GIVEN(9, x.ld[1]), GIVEN(10, x.beta), GIVEN(11, x.list[2]), GIVEN(12, x.ld[2]),
+            GIVEN(13, x.size));
+        CHECK(status == DUO_ERR_NULL, "without array %d: %d", missing, (int)status);
+#undef GIVEN
+    }
     CHECK_STATUS(DUO_OK, duo_sgemm_grouped(ctx, x.layout, 0, NULL, NULL, NULL, NULL, NULL, NULL,
                                            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
     CHECK(unchanged(&x), "a bad call wrote something");

@@ -149,9 +149,63 @@ static void without_curves(void)
         }
 }
 
+/* Of the algorithm, or infinite: it does not take the product. */
+static double seconds_on(int capability, const char *name, const duo_call *call)
+{
+    const figure f = {.algorithm = algorithm_named(name), .call = *call};
+    duo_conditions conditions = conditions_of(duo_profile_built_in("h100"));
+    int threads;
+    conditions.capability = capability;
+    if (!f.algorithm->accepts(call, &conditions)) return (double)INFINITY;
+    return duo_algorithm_seconds(f.algorithm, call, &conditions, &threads);
+}
+
+/* Until a GPU was measured, an H100's profile stands for it. Which of its units a GPU has is known
+ * from its capability; 0: it was not looked at yet, and may have all. */
+static void other_capabilities(void)
+{
+    static const struct {
+        int number;
+        bool mma, many_mma, wgmma, tensor_float64;
+    } capability[] = {{0, true, true, true, true},     {70, false, false, false, false},
+                      {75, true, true, false, false},  {80, true, true, false, true},
+                      {86, true, false, false, false}, {89, true, false, false, false},
+                      {90, true, true, true, true},    {100, true, true, false, true},
+                      {120, true, false, false, false}};
+    static const char *const of_wgmma[] = {"sgemm_gpu_bf16x6", "sgemm_gpu_fp16x3",
+                                           "sgemm_gpu_fp16x1"};
+    test_rng rng = test_rng_for("capabilities");
+    for (int i = 0; i < 50; i++) {
+        duo_call call = duo_call_sgemm(test_between(&rng, 0, 1) != 0, test_between(&rng, 0, 1) != 0,
+                                       test_between(&rng, 500, 3000), test_between(&rng, 500, 3000),
+                                       test_between(&rng, 1000, 3000), 1.0F,
+                                       test_between(&rng, 0, 1) != 0 ? 1.0F : 0.0F);
+        for (int o = 0; o < DUO_OPERANDS; o++) call.operand[o].on_device = true;
+        for (size_t c = 0; c < sizeof capability / sizeof capability[0]; c++) {
+            const int number = capability[c].number;
+            const double ffma = seconds_on(number, "sgemm_gpu_ffma", &call),
+                         mma = seconds_on(number, "sgemm_gpu_mma", &call),
+                         f64 = seconds_on(number, "sgemm_gpu_f64", &call);
+            test_case("shape costs/capability %d", number);
+            CHECK(isfinite(ffma) && ffma > 0.0, "FMAs take %g", ffma);
+            CHECK(capability[c].mma == (isfinite(mma) && mma > 0.0), "mma takes %g", mma);
+            CHECK(capability[c].many_mma || mma >= ffma, "mma takes %g, FMAs %g", mma, ffma);
+            CHECK(isfinite(f64) && f64 > 0.0, "float64 takes %g", f64);
+            CHECK(capability[c].tensor_float64 || f64 >= 30.0 * ffma, "float64 takes %g, FMAs %g",
+                  f64, ffma);
+            for (int w = 0; w < 3; w++) {
+                const double wgmma = seconds_on(number, of_wgmma[w], &call);
+                CHECK(capability[c].wgmma == (isfinite(wgmma) && wgmma > 0.0), "%s takes %g",
+                      of_wgmma[w], wgmma);
+            }
+        }
+    }
+}
+
 static const test_entry tests[] = {{"published", published},
                                    {"no_faster_than_memory", no_faster_than_memory},
                                    {"without_curves", without_curves},
+                                   {"other_capabilities", other_capabilities},
                                    {NULL, NULL}};
 
 int main(int argc, char **argv) { return test_main(argc, argv, "shape_costs", tests); }
