@@ -1,7 +1,7 @@
 /*
  * coverage.c - in a build that counts branches a forked child's counts are written, too, when it
- * ends by _exit(). Each object with counts writes its own in the first of its destructors: gcc gives
- * that one the priority 100, and it runs last.
+ * ends by _exit(). Each object with counts writes its own in the first of its destructors, which
+ * runs last.
  */
 #define _GNU_SOURCE
 #include <link.h>
