@@ -83,5 +83,8 @@ string(TIMESTAMP duo_today "%a, %d %b %Y %H:%M:%S +0000" UTC)
 configure_file("${duo_debian}/changelog.in" debian/changelog @ONLY)
 set(CPACK_DUO_CHANGELOG "${PROJECT_BINARY_DIR}/debian/changelog")
 set(CPACK_DUO_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+if(DUOBLAS_CUDA)
+    file(REAL_PATH "${CUDAToolkit_BIN_DIR}/.." CPACK_DUO_CUDA_TOOLKIT)
+endif()
 
 include(CPack)
