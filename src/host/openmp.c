@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
@@ -22,20 +23,28 @@ static int64_t coarse_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Sets *function, a pointer to a function, to the program's `name`. */
-static bool find(const char *name, void *function)
-{
-    void *const found = dlsym(RTLD_DEFAULT, name);
-    memcpy(function, &found, sizeof found);
-    return found != NULL;
-}
+/* What the program is linked with, by name and place in duo_openmp. */
+typedef void (*function)(void);
+static const struct {
+    const char *name;
+    size_t place;
+    function linked;
+} functions[] = {
+#define LINE(result, name, parameters) {#name, offsetof(duo_openmp, name), (function)name},
+    DUO_OPENMP_FUNCTIONS(LINE)
+#undef LINE
+};
 
 static bool find_all(duo_openmp *r)
 {
-#define LOOK_UP(result, name, parameters)                                                          \
-    r->name = name;                                                                                \
-    if (r->name == NULL && !find(#name, &r->name)) return false;
-    DUO_OPENMP_FUNCTIONS(LOOK_UP)
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        const function linked = functions[i].linked;
+        void *found;
+        memcpy(&found, &linked, sizeof found);
+        if (found == NULL) found = dlsym(RTLD_DEFAULT, functions[i].name);
+        if (found == NULL) return false;
+        memcpy((char *)r + functions[i].place, &found, sizeof found);
+    }
     Dl_info info;
     void *code;
     memcpy(&code, &r->GOMP_parallel, sizeof code);
