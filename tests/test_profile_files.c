@@ -72,6 +72,8 @@ static void names(void)
     longest[sizeof longest - 1] = '\0';
     duo_profile_name(longest, name);
     CHECK(strlen(name) < sizeof name && strcmp(name + strlen(name) - 4, ".ini") == 0, "%s", name);
+    duo_profile_name(" (R)  GPU\xe9 A-- ", name);
+    CHECK(strcmp(strchr(name, '_'), "_r-gpu-a.ini") == 0, "%s", name);
     duo_profile_name("../../etc", name);
     CHECK(strchr(name, '/') == NULL && strstr(name, "..") == NULL, "%s", name);
 }

@@ -1,9 +1,8 @@
 # Run by CPack between installing into its own folders and packing them: adds what Debian's policy
 # wants in each package, its copyright and its changelog, and compresses the manual pages. A build
 # with CUDA has NVIDIA's runtime in its programs and shared libraries: its terms stand below the
-# copyright.
-# Archives lose what a linker does not need: nvcc notes the names of its temporary files there,
-# which differ in each build.
+# copyright. Archives lose what a linker does not need: nvcc notes the names of its temporary files
+# there, which differ in each build.
 
 find_program(gzip gzip REQUIRED)
 find_program(strip strip REQUIRED)
