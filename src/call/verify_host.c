@@ -136,7 +136,7 @@ bool duo_verify_compute_again(duo_context *ctx, const duo_verify_part *part)
     duo_call local, call;
     duo_batch batch;
     duo_operand *const c = &again.call.operand[DUO_C];
-    if (c->read && part->call.beta != 0.0f && part->before == NULL) return false;
+    if (part->call.beta != 0.0f && part->before == NULL) return false;
     if (again.call.batch != NULL) again.call.batch = &again.batch;
     c->written = true;
     if (duo_verify_locate(res, &again) != DUO_OK) return false;
