@@ -484,6 +484,9 @@ static void bad_k(grouped *x) { x->k[0] = -1; }
 static void bad_groups(grouped *x) { x->groups = -1; }
 static void bad_size(grouped *x) { x->size[1] = -1; }
 static void huge_size(grouped *x) { x->size[1] = INT64_MAX; }
+/* Such lists would have more bytes than there are, or would end behind the last address. */
+static void huge_sum(grouped *x) { x->size[1] = INT64_MAX - x->size[0]; }
+static void huge_lists(grouped *x) { x->size[1] = INT64_MAX / 4 - x->size[0]; }
 static void bad_lda(grouped *x) { x->ld[0][1] = x->m[1] - 1; }
 static void bad_ldc(grouped *x) { x->ld[2][1] = 0; }
 static void empty_bad_ldc(grouped *x)
@@ -502,6 +505,8 @@ static const mistake mistakes[] = {
     {"groups", DUO_ERR_SIZE, bad_groups},
     {"size", DUO_ERR_SIZE, bad_size},
     {"huge size", DUO_ERR_SIZE, huge_size},
+    {"huge sum of sizes", DUO_ERR_SIZE, huge_sum},
+    {"huge lists", DUO_ERR_SIZE, huge_lists},
     {"lda", DUO_ERR_LD, bad_lda},
     {"ldc", DUO_ERR_LD, bad_ldc},
     {"ldc of none", DUO_ERR_LD, empty_bad_ldc},
