@@ -101,7 +101,6 @@ duo_context *duo_context_make(void) { return make(false); }
 
 duo_status duo_context_end(duo_context *ctx)
 {
-    if (ctx == duo_context_default) return DUO_ERR_CONTEXT;
     if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     if (ctx->policy.capture != NULL) ctx->policy.capture->leave(ctx);
     duo_resources_close(&ctx->resources);
