@@ -327,16 +327,23 @@ static void take_away(duo_profile *p, int what)
         p->team[what - DUO_ALGORITHMS].count = 0;
     if (what == 2 * DUO_ALGORITHMS) p->cpu_bandwidth = 0.0;
     if (what == 2 * DUO_ALGORITHMS + 1) p->threads = 0;
-    if (what == 2 * DUO_ALGORITHMS + 2) p->threads = 1;
+    if (what >= 2 * DUO_ALGORITHMS + 2) p->threads = 1;
+    if (what == 2 * DUO_ALGORITHMS + 3)
+        for (int id = DUO_sasum_gpu_shuffle; id <= DUO_sdot_cpu_float64; id++)
+            p->curve[id].count = 0;
+    if (what == 2 * DUO_ALGORITHMS + 4) /* no cube's columns begin on 16 bytes */
+        for (int id = DUO_sgemm_gpu_bf16x6; id <= DUO_sgemm_gpu_fp16x1; id++)
+            for (int i = 0; i < p->curve[id].count; i++) p->curve[id].size[i] += 1.0;
 }
-enum { LACKING = 2 * DUO_ALGORITHMS + 4 }; /* the last lacks nothing */
+enum { LACKING = 2 * DUO_ALGORITHMS + 6 }; /* the last lacks nothing */
 
 /* Calls on every residence, in a row and strided; products of the smallest sizes, too. */
 static duo_call call_number(int number, duo_residence at)
 {
-    static const int64_t sizes[][3] = {{1, 1, 1},      {2, 3, 700},     {1, 900, 300},
-                                       {64, 64, 64},   {300, 200, 100}, {5000, 1, 3000},
-                                       {700, 3, 5000}, {2000, 2000, 80}};
+    static const int64_t sizes[][3] = {
+        {1, 1, 1},       {2, 3, 700},     {1, 900, 300},    {64, 64, 64},     {300, 200, 100},
+        {5000, 1, 3000}, {700, 3, 5000},  {2000, 2000, 80}, {128, 128, 64},   {100, 90, 128},
+        {64, 64, 192},   {256, 256, 256}, {200, 100, 4000}, {100, 100, 40000}};
     enum { SHAPES = sizeof sizes / sizeof sizes[0] };
     duo_call call;
     if (number < SHAPES) {
@@ -355,7 +362,7 @@ static duo_call call_number(int number, duo_residence at)
     }
     return call;
 }
-enum { CALLS = 8 + 6 };
+enum { CALLS = 14 + 6 };
 
 /* No prediction becomes nonsense: what is not known takes endless time, or the time of something
  * like it. */
@@ -370,13 +377,13 @@ static void lacking_profiles(void)
                 p = *duo_profile_built_in("h200");
                 take_away(&p, what);
                 const duo_call call = call_number(number, (duo_residence)at);
-                const duo_conditions conditions = {.profile = &p,
-                                                   .math = number % 4 == 3 ? DUO_MATH_FLOAT64
-                                                                           : DUO_MATH_ACCURATE,
-                                                   .threads = number % 3 == 0 ? 1 : 8,
-                                                   .gpu = true,
-                                                   .capability = capabilities[(what + number) % 6],
-                                                   .device_memory_bytes = 8e10};
+                const duo_conditions conditions = {
+                    .profile = &p,
+                    .math = number % 4 == 3 ? DUO_MATH_FLOAT64 : DUO_MATH_ACCURATE,
+                    .threads = number % 3 == 0 ? 1 : 8,
+                    .gpu = true,
+                    .capability = capabilities[what < LACKING - 2 ? (what + number) % 6 : 5],
+                    .device_memory_bytes = 8e10};
                 duo_choice choice[DUO_CANDIDATES];
                 const int count = duo_predict(&call, &conditions, choice);
                 for (int i = 0; i < count; i++)

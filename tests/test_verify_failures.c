@@ -25,13 +25,13 @@ typedef enum form { ALONE, BY_STRIDES, BY_LISTS } form;
 typedef struct situation {
     const char *name;
     place at[DUO_OPERANDS];
+    int devices; /* for the call */
 } situation;
 
-static const situation situations[] = {{"in host memory", {HOST, HOST, HOST}},
-                                       {"on the device", {DEVICE, DEVICE, DEVICE}},
-                                       {"C on the device", {HOST, HOST, DEVICE}},
-                                       {"kept", {KEPT, KEPT, KEPT}},
-                                       {"C in host memory", {DEVICE, DEVICE, HOST}}};
+static const situation situations[] = {
+    {"in host memory", {HOST, HOST, HOST}, 1},    {"on the device", {DEVICE, DEVICE, DEVICE}, 1},
+    {"C on the device", {HOST, HOST, DEVICE}, 1}, {"kept", {KEPT, KEPT, KEPT}, 1},
+    {"kept, two devices", {KEPT, KEPT, KEPT}, 2}, {"C in host memory", {DEVICE, DEVICE, HOST}, 1}};
 enum { SITUATIONS = sizeof situations / sizeof situations[0] };
 
 /* err: the device errs in its first product. */
@@ -92,7 +92,9 @@ static void begin(const situation *s, const variant *v)
     test_reset();
     duo_checked_reset();
     here = s;
+    if (s->devices > 1) sim_set_devices(s->devices);
     ctx = test_context();
+    if (s->devices > 1) CHECK_STATUS(DUO_OK, duo_set_devices(ctx, (const int[]){0, 1}, 2));
     owner = test_context();
     CHECK_STATUS(DUO_OK, duo_set_math(ctx, v->math));
     bool kept = false;
