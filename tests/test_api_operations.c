@@ -125,6 +125,7 @@ static void sgemm_beyond_the_address_space(void)
         EXPECT(DUO_ERR_SIZE, g.ldc = INT64_MAX / 2);
         EXPECT(DUO_ERR_SIZE, g.m = g.n = g.k = g.lda = g.ldb = g.ldc = INT64_MAX);
         EXPECT(DUO_ERR_SIZE, g.n = g.k = g.m = g.ldc = 2; g.lda = g.ldb = INT64_MAX - 1);
+        EXPECT(DUO_ERR_SIZE, g.n = g.k = g.m = g.ldc = 2; g.lda = g.ldb = INT64_MAX / 2);
     }
     CHECK_STATUS(DUO_OK, duo_destroy(ctx));
 }
