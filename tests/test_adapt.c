@@ -139,6 +139,27 @@ static void ratios_are_bounded(void)
     learner_end(ctx);
 }
 
+/* Times of nothing, as a coarse clock gives them, teach nothing. */
+static void no_times(void)
+{
+    test_case("no times");
+    duo_context *const ctx = machine_that_takes(1e-3, 1e-3, 1e-3, 1e-3);
+    const duo_call call = duo_call_reduction(DUO_SSUM, VECTOR);
+    const duo_conditions conditions = {.profile = &machine, .threads = 1, .gpu = true};
+    const double good = sum_by_cpu(&call, &conditions);
+    duo_ratios ratios;
+    for (int i = 0; i < 20; i++)
+        duo_learn(0, &conditions, DUO_ssum_cpu_lanes, 1e-3, sum_by_cpu, &call,
+                  i % 4 == 0 ? 0.0 : good,
+                  i % 4 == 1   ? 0.0
+                  : i % 4 == 2 ? (double)NAN
+                               : good);
+    duo_learned_ratios(0, &machine, &ratios);
+    const float ratio = ratios.work[DUO_ssum_cpu_lanes][duo_length_of(1e-3)];
+    CHECK(ratio == 1.0f, "ratio %g", (double)ratio);
+    learner_end(ctx);
+}
+
 /* ---- What is not timed ---- */
 
 static void off(void)
@@ -242,6 +263,7 @@ int main(int argc, char **argv)
         {"outlier", outlier},
         {"early_outlier", early_outlier},
         {"first_call", first_call},
+        {"no_times", no_times},
         {"ratios_are_bounded", ratios_are_bounded},
         {"off", off},
         {"not_timed", not_timed},

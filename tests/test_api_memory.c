@@ -79,6 +79,7 @@ static void copies(void)
     CHECK_STATUS(DUO_ERR_NULL, duo_copy(ctx, NULL, from, 1));
     CHECK_STATUS(DUO_ERR_NULL, duo_copy(ctx, to, NULL, 1));
     CHECK_STATUS(DUO_ERR_SIZE, duo_copy(ctx, to, from, SIZE_MAX));
+    CHECK_STATUS(DUO_ERR_SIZE, duo_copy(ctx, (void *)(uintptr_t)1, from, SIZE_MAX - 1));
     /* Every pair of places, odd sizes and offsets; untouched bytes around. */
     void *place[3] = {NULL, NULL, malloc(128)};
     CHECK_STATUS(DUO_OK, duo_malloc(ctx, 128, &place[0]));

@@ -124,6 +124,8 @@ static void sgemm_beyond_the_address_space(void)
         EXPECT(DUO_ERR_SIZE, g.ldc = INT64_MAX);
         EXPECT(DUO_ERR_SIZE, g.ldc = INT64_MAX / 2);
         EXPECT(DUO_ERR_SIZE, g.m = g.n = g.k = g.lda = g.ldb = g.ldc = INT64_MAX);
+        EXPECT(DUO_ERR_SIZE, g.n = g.k = g.m = g.ldc = 2; g.lda = g.ldb = INT64_MAX - 1);
+        EXPECT(DUO_ERR_SIZE, g.n = g.k = g.m = g.ldc = 2; g.lda = g.ldb = INT64_MAX / 2);
     }
     CHECK_STATUS(DUO_OK, duo_destroy(ctx));
 }
@@ -189,6 +191,7 @@ static void reduction_arguments(void)
     CHECK_STATUS(DUO_ERR_SIZE, duo_sdot(ctx, huge, x, -huge, x, 1, &r));
     CHECK_STATUS(DUO_ERR_SIZE, duo_sdot(ctx, 2, x, INT64_MIN, x, 1, &r));
     CHECK_STATUS(DUO_ERR_SIZE, duo_sdot(ctx, 2, x, 1, x, INT64_MIN, &r));
+    CHECK_STATUS(DUO_ERR_SIZE, duo_sdot(ctx, INT64_MAX, x, 0, x, 0, &r));
     CHECK(test_is_poison(r), "result has changed");
     test_case("reductions/one element, any increment");
     CHECK_STATUS(DUO_OK, duo_ssum(ctx, 1, x, INT64_MAX, &r));

@@ -206,6 +206,30 @@ static void overflow(void)
     check_no_leaks();
 }
 
+/* There is no room, and waiting for the oldest result fails: the CPU computes the new one. */
+static void overflow_fails(void)
+{
+    float expected[CALLS], got[CALLS];
+    if (!test_on_sim()) return;
+    expect(expected, got, DUO_DEFERRED + 1);
+    caller c = new_caller(0);
+    float *const host = new_floats(N);
+    CHECK_STATUS(DUO_OK, duo_copy(c.ctx, host, c.x, N * sizeof *host));
+    sim_hold(true);
+    for (int i = 0; i < DUO_DEFERRED; i++) reduce(c.ctx, c.x, i, &got[i]);
+    sim_fail(SIM_IDLE, 1, DUO_ERR_DEVICE, 1);
+    reduce(c.ctx, host, DUO_DEFERRED, &got[DUO_DEFERRED]);
+    CHECK(same_bits(&got[DUO_DEFERRED], &expected[DUO_DEFERRED], 1), "the new one is not there");
+    CHECK(all_untouched(got, DUO_DEFERRED), "there is a result, and nothing has run");
+    test_contains(duo_error_detail(c.ctx), "wait for a result");
+    sim_hold(false);
+    CHECK_STATUS(DUO_OK, duo_synchronize(c.ctx));
+    CHECK(same_bits(got, expected, DUO_DEFERRED + 1), "wrong bits");
+    free(host);
+    end_caller(&c);
+    check_no_leaks();
+}
+
 /* A call that closes the queue or ends the context delivers first. */
 static void closing(void)
 {
@@ -283,6 +307,12 @@ static void waited_for(void)
     CHECK_STATUS(DUO_OK, duo_fetch(c.ctx, &kept[1], sizeof *kept));
     CHECK(same_bits(&kept[1], expected, 1), "wrong bits");
     CHECK_STATUS(DUO_OK, duo_release(c.ctx, kept));
+    test_case("async/waited-for/half kept"); /* the array begins in the middle of the result */
+    CHECK_STATUS(DUO_OK, duo_keep(c.ctx, (char *)&got[0] + 2, 6));
+    reduce(c.ctx, c.x, 0, &got[0]);
+    CHECK(!awaits(c.ctx) && same_bits(got, expected, 1), "not there");
+    CHECK_STATUS(DUO_OK, duo_release(c.ctx, (char *)&got[0] + 2));
+    CHECK(same_bits(got, expected, 1) && all_untouched(got + 1, 2), "wrong bits");
     test_case("async/waited-for/log");
     CHECK_STATUS(DUO_OK, duo_set_log(c.ctx, say_nothing, NULL));
     reduce(c.ctx, c.x, 1, &got[1]);
@@ -584,6 +614,7 @@ int main(int argc, char **argv)
                                        {"returns_early", returns_early},
                                        {"asking", asking},
                                        {"overflow", overflow},
+                                       {"overflow_fails", overflow_fails},
                                        {"closing", closing},
                                        {"off_again", off_again},
                                        {"waited_for", waited_for},

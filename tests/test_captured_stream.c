@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gpu/backend/devices.h"
+#include "sim/sim.h"
 #include "support/exact.h"
 #include "support/harness.h"
 
@@ -98,6 +99,13 @@ static void captured(void)
     end(&s);
 }
 
+static int never_asked(void *user, const duo_decision *decision, int chosen)
+{
+    (void)user;
+    CHECK(false, "asked about %s", decision->operation);
+    return chosen;
+}
+
 /* A call that would have to wait, allocate or bring data is refused, and the capture goes on. */
 static void refused(void)
 {
@@ -129,6 +137,13 @@ static void refused(void)
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_copy(s.ctx, d[0], host, BYTES));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_copy(s.ctx, host, d[0], BYTES));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_copy(s.ctx, host, host + 8, 8));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_copy(s.ctx, s.pinned, s.pinned + 8, 8));
+    CHECK_STATUS(DUO_OK, duo_set_adapt(s.ctx, 1)); /* there is nothing to try, or to ask about */
+    CHECK_STATUS(DUO_ERR_CAPTURE, square(s.ctx, EDGE, d[0], host, 0.0f, d[1]));
+    CHECK_STATUS(DUO_OK, duo_set_adapt(s.ctx, 0));
+    CHECK_STATUS(DUO_OK, duo_set_decide(s.ctx, never_asked, NULL));
+    CHECK_STATUS(DUO_ERR_CAPTURE, square(s.ctx, EDGE, d[0], host, 0.0f, d[1]));
+    CHECK_STATUS(DUO_OK, duo_set_decide(s.ctx, NULL, NULL));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_synchronize(s.ctx));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_warm_up(s.ctx));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_trim(s.ctx));
@@ -161,6 +176,8 @@ static void refused(void)
     CHECK_STATUS(DUO_OK, duo_set_stream(s.ctx, duo_backend_current()->stream(s.program)));
     CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(s.program));
     CHECK_STATUS(DUO_ERR_CAPTURE, square(s.ctx, EDGE, d[0], d[0], 0.0f, d[1]));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_copy(s.ctx, d[1], d[0], BYTES));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_ssum(s.ctx, 0, d[0], 1, d[1]));
     CHECK_STATUS(DUO_OK, duo_backend_current()->record_end(s.program, &recorded));
     duo_backend_current()->forget(recorded);
     CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
@@ -293,10 +310,48 @@ static void memory_stays(void)
     end(&s);
 }
 
+/* Memory of another device, or of a lost one, is refused. */
+static void elsewhere(void)
+{
+    if (!test_on_sim()) return;
+    sim_set_devices(2);
+    duo_backend_install(sim_backend());
+    duo_context *const other = test_context();
+    stage s = begin();
+    void *far = NULL;
+    duo_recorded *graph = NULL;
+    CHECK_STATUS(DUO_OK, duo_set_device(other, 1));
+    CHECK_STATUS(DUO_OK, duo_malloc(other, BYTES, &far));
+    put(&s, 1);
+    calls(&s);
+    CHECK_STATUS(DUO_OK, duo_synchronize(s.ctx));
+    for (int lost = 0; lost < 2; lost++) {
+        test_case("captured-stream/elsewhere/%s", lost ? "lost" : "another device");
+        if (lost) sim_lose(1);
+        if (lost) CHECK_STATUS(DUO_ERR_LOST, duo_copy(other, far, s.a, BYTES));
+        CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(s.program));
+        const duo_status product = square(s.ctx, EDGE, s.device[0], far, 0.0f, s.device[1]);
+        CHECK(product == (lost ? DUO_ERR_LOST : DUO_ERR_CAPTURE), "%d", (int)product);
+        CHECK_STATUS(DUO_ERR_CAPTURE, duo_copy(s.ctx, s.device[1], far, BYTES));
+        CHECK_STATUS(DUO_ERR_CAPTURE, duo_copy(s.ctx, far, s.device[1], BYTES));
+        calls(&s);
+        CHECK_STATUS(DUO_OK, duo_backend_current()->record_end(s.program, &graph));
+        duo_backend_current()->forget(graph);
+        graph = NULL;
+    }
+    CHECK_STATUS(DUO_OK, duo_free(other, far));
+    (void)duo_destroy(other);
+    end(&s);
+}
+
 int main(int argc, char **argv)
 {
-    static const test_entry tests[] = {{"captured", captured},         {"refused", refused},
-                                       {"explained", explained},       {"beside", beside},
-                                       {"memory_stays", memory_stays}, {NULL, NULL}};
+    static const test_entry tests[] = {{"captured", captured},
+                                       {"refused", refused},
+                                       {"elsewhere", elsewhere},
+                                       {"explained", explained},
+                                       {"beside", beside},
+                                       {"memory_stays", memory_stays},
+                                       {NULL, NULL}};
     return test_main(argc, argv, "captured_stream", tests);
 }

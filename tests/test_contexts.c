@@ -178,11 +178,64 @@ static void default_priority(void)
     }
 }
 
+/* A thread that ends leaves its default context to the next one, which meets none of its
+ * settings. */
+static void *set_and_end(void *change)
+{
+    static int stream;
+    float x[3] = {1.0f, 2.0f, 3.0f}, sum = 0.0f;
+    const int what = *(const int *)change;
+    CHECK_STATUS(DUO_OK, duo_set_path(NULL, DUO_PATH_GPU));
+    if (what == 0) CHECK_STATUS(DUO_OK, duo_set_device(NULL, 1));
+    if (what == 1) CHECK_STATUS(DUO_OK, duo_set_stream(NULL, &stream));
+    if (what == 2) CHECK_STATUS(DUO_OK, duo_set_priority(NULL, DUO_PRIORITY_HIGH));
+    CHECK_STATUS(DUO_OK, duo_ssum(NULL, 3, x, 1, &sum));
+    CHECK(sum == 6.0f, "%g", (double)sum);
+    return NULL;
+}
+
+static void *begin_anew(void *unused)
+{
+    float x[3] = {1.0f, 2.0f, 3.0f}, sum = 0.0f;
+    duo_decision d = {.size = sizeof d};
+    (void)unused;
+    CHECK_STATUS(DUO_OK, duo_ssum(NULL, 3, x, 1, &sum));
+    CHECK_STATUS(DUO_OK, duo_explain_last(NULL, &d));
+    CHECK(d.side == DUO_SIDE_CPU, "the path has stayed");
+    const uint64_t opened = sim_count(SIM_OPEN);
+    CHECK_STATUS(DUO_OK, duo_set_path(NULL, DUO_PATH_GPU));
+    CHECK_STATUS(DUO_OK, duo_ssum(NULL, 3, x, 1, &sum));
+    CHECK(sum == 6.0f && sim_count(SIM_OPEN) == opened + 1, "%g by the other thread's queue",
+          (double)sum);
+    CHECK(sim_queues(0, DUO_PRIORITY_HIGH) == 0, "a queue of high priority");
+    return NULL;
+}
+
+static void default_contexts_are_renewed(void)
+{
+    if (!test_on_sim()) {
+        test_skip("needs the simulated device");
+        return;
+    }
+    sim_set_devices(2);
+    duo_backend_install(sim_backend());
+    for (int what = 0; what < 3; what++) {
+        pthread_t thread;
+        test_case("contexts/renewed/%d", what);
+        if (pthread_create(&thread, NULL, set_and_end, &what) != 0) abort();
+        pthread_join(thread, NULL);
+        if (pthread_create(&thread, NULL, begin_anew, NULL) != 0) abort();
+        pthread_join(thread, NULL);
+    }
+    CHECK(sim_violations() == 0, "%d violations", sim_violations());
+}
+
 static const test_entry tests[] = {
     {"two_contexts", two_contexts},
     {"two_devices", two_devices},
     {"priorities", priorities},
     {"default_priority", default_priority},
+    {"default_contexts_are_renewed", default_contexts_are_renewed}, /* one stays open */
     {NULL, NULL},
 };
 

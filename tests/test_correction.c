@@ -36,6 +36,16 @@ static void unmeasured(void)
     CHECK(duo_correction_at(&c, 3, 17, 1, 1000000) == 1.0, "corrected by nothing");
 }
 
+/* An empty product has the factor of the smallest. */
+static void no_size(void)
+{
+    test_case("correction/no_size");
+    const duo_correction c = random_correction("no size");
+    for (int layout = 0; layout < LAYOUTS; layout++)
+        CHECK(duo_correction_at(&c, layout, 0, 1, 0) == duo_correction_at(&c, layout, 1, 1, 1),
+              "layout %d", layout);
+}
+
 /* At every combination of sizes its own factor. */
 static void measured_sizes(void)
 {
@@ -164,9 +174,13 @@ static void whole_vectors(void)
 }
 
 static const test_entry tests[] = {
-    {"whole_vectors", whole_vectors},         {"unmeasured", unmeasured},
-    {"measured_sizes", measured_sizes},       {"between_sizes", between_sizes},
-    {"cost_is_corrected", cost_is_corrected}, {NULL, NULL},
+    {"whole_vectors", whole_vectors},
+    {"unmeasured", unmeasured},
+    {"no_size", no_size},
+    {"measured_sizes", measured_sizes},
+    {"between_sizes", between_sizes},
+    {"cost_is_corrected", cost_is_corrected},
+    {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "correction", tests); }

@@ -264,6 +264,56 @@ static void batches_ask_once(void)
     }
 }
 
+/* ---- Predictions that are kept ---- */
+
+/* Many calls of one m share the places of a context's memory: each is predicted as by a new
+ * context. */
+static void sizes_take_turns(void)
+{
+    new_machine(1e-4, 1e-4);
+    machine.upload_pageable = 2e9;
+    duo_context *const ctx = context_on(DUO_PATH_AUTO);
+    static float factor[40 * 100], output[40 * 100];
+    for (int round = 0; round < 2; round++)
+        for (int64_t n = 20; n <= 100; n++)
+            for (int64_t k = 30; k <= 40; k += 5) {
+                duo_decision d[2] = {{.size = sizeof d[0]}, {.size = sizeof d[1]}};
+                test_case("sizes/%jd/%jd", (intmax_t)n, (intmax_t)k);
+                for (int fresh = 0; fresh < 2; fresh++) {
+                    duo_context *const by = fresh ? context_on(DUO_PATH_AUTO) : ctx;
+                    CHECK_STATUS(DUO_OK,
+                                 duo_sgemm(by, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 40, n, k,
+                                           1.0f, factor, 40, factor, k, 0.0f, output, 40));
+                    CHECK_STATUS(DUO_OK, duo_explain_last(by, &d[fresh]));
+                    if (fresh) test_context_end(by);
+                }
+                CHECK(d[0].n == n && d[0].k == k && d[0].algorithm == d[1].algorithm, "%s, %s",
+                      d[0].algorithm, d[1].algorithm);
+                CHECK(d[0].predicted_seconds == d[1].predicted_seconds, "%g s, alone %g s",
+                      d[0].predicted_seconds, d[1].predicted_seconds);
+            }
+    test_context_end(ctx);
+}
+
+/* If the GPU is faster even for the shortest vectors, no call is tiny beyond the first limit. */
+static void no_limit(void)
+{
+    test_case("tiny/the GPU is faster");
+    new_machine(1.0, 1e-9);
+    free_link();
+    machine.round_trip_seconds = 0.0;
+    static float x[2048];
+    float sum = 0.0f;
+    for (int i = 0; i < 2048; i++) x[i] = 1.0f;
+    duo_context *const ctx = context_on(DUO_PATH_AUTO);
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, 2048, x, 1, &sum));
+    CHECK(sum == 2048.0f, "%g", (double)sum);
+    check_side(ctx, DUO_SIDE_GPU);
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, 1024, x, 1, &sum));
+    check_side(ctx, DUO_SIDE_CPU);
+    test_context_end(ctx);
+}
+
 /* ---- duo_warm_up ---- */
 
 /* It is no call of the program. */
@@ -334,6 +384,8 @@ int main(int argc, char **argv)
                                        {"other_batches", other_batches},
                                        {"tiny_products", tiny_products},
                                        {"batches_ask_once", batches_ask_once},
+                                       {"sizes_take_turns", sizes_take_turns},
+                                       {"no_limit", no_limit},
                                        {"warm_up_is_no_call", warm_up_is_no_call},
                                        {NULL, NULL}};
     return test_main(argc, argv, "decisions", tests);

@@ -92,10 +92,70 @@ static int wrong_in_groups(void)
         bs[i] = ones;
         cs[i] = c + i * EDGE * EDGE;
     }
-    int wrong = duo_sgemm_grouped(NULL, DUO_COL_MAJOR, 2, plainly, plainly, edge, edge, edge, one,
-                                  as, edge, bs, edge, zero, cs, edge, size) != DUO_OK;
+    static const float zeros[] = {0.0f, 0.0f};
+    int wrong = duo_sgemm_grouped(NULL, DUO_COL_MAJOR, 2, plainly, plainly, edge, edge, edge, zeros,
+                                  NULL, edge, NULL, edge, zero, cs, edge, size) != DUO_OK;
+    for (int i = 0; i < PRODUCTS * EDGE * EDGE; i++) wrong += !(c[i] == 0.0f);
+    wrong += duo_sgemm_grouped(NULL, DUO_COL_MAJOR, 2, plainly, plainly, edge, edge, edge, one, as,
+                               edge, bs, edge, zero, cs, edge, size) != DUO_OK;
     for (int i = 0; i < PRODUCTS * EDGE * EDGE; i++) wrong += !(c[i] == (float)EDGE * a[i]);
     return wrong;
+}
+
+/* ---- More threads than there are default contexts without memory ---- */
+
+enum { MANY = 70, WITH_CONTEXT = 64 };
+
+/* Does every operation say that there is no memory, and write nothing? */
+static bool all_refused(void)
+{
+    float x[4] = {1.0f, 2.0f, 3.0f, 4.0f}, result = -1.0f;
+    const float *list[1] = {x};
+    float *out[1] = {&result};
+    const duo_transpose plain = DUO_NO_TRANS;
+    const int64_t one = 1;
+    const float factor = 1.0f, none = 0.0f;
+    bool refused = duo_sasum(NULL, 4, x, 1, &result) == DUO_ERR_MEMORY &&
+                   duo_ssum(NULL, 4, x, 1, &result) == DUO_ERR_MEMORY &&
+                   duo_sdot(NULL, 4, x, 1, x, 1, &result) == DUO_ERR_MEMORY;
+    refused &= duo_sgemm(NULL, DUO_COL_MAJOR, plain, plain, 1, 1, 1, 1.0f, x, 1, x, 1, 0.0f,
+                         &result, 1) == DUO_ERR_MEMORY;
+    refused &= duo_sgemm_strided_batched(NULL, DUO_COL_MAJOR, plain, plain, 1, 1, 1, 1.0f, x, 1, 1,
+                                         x, 1, 1, 0.0f, &result, 1, 1, 1) == DUO_ERR_MEMORY;
+    refused &= duo_sgemm_batched(NULL, DUO_COL_MAJOR, plain, plain, 1, 1, 1, 1.0f, list, 1, list, 1,
+                                 0.0f, out, 1, 1) == DUO_ERR_MEMORY;
+    refused &= duo_sgemm_grouped(NULL, DUO_COL_MAJOR, 1, &plain, &plain, &one, &one, &one, &factor,
+                                 list, &one, list, &one, &none, out, &one, &one) == DUO_ERR_MEMORY;
+    return refused && result == -1.0f;
+}
+
+/* Has this thread a context, and is its sum right, or is everything refused? */
+static void *one_of_many(void *served)
+{
+    const float x[4] = {1.0f, 2.0f, 3.0f, 4.0f};
+    float sum = -1.0f;
+    const duo_status status = duo_ssum(NULL, 4, x, 1, &sum);
+    *(bool *)served = status == DUO_OK;
+    const bool good = status == DUO_OK ? sum == 10.0f : all_refused();
+    pthread_barrier_wait(&all_there); /* none ends before all have called */
+    return good ? NULL : served;
+}
+
+static int wrong_in_many_threads(void)
+{
+    pthread_t thread[MANY];
+    bool served[MANY];
+    int wrong = 0, contexts = 0;
+    pthread_barrier_init(&all_there, NULL, MANY);
+    for (int i = 0; i < MANY; i++)
+        if (pthread_create(&thread[i], NULL, one_of_many, &served[i]) != 0) abort();
+    for (int i = 0; i < MANY; i++) {
+        void *failed;
+        pthread_join(thread[i], &failed);
+        wrong += failed != NULL;
+        contexts += served[i];
+    }
+    return wrong + (contexts != WITH_CONTEXT);
 }
 
 /* In a fresh process. */
@@ -106,6 +166,7 @@ static int calls_without_memory(const char *task)
         duo_backend_install(sim_backend());
     }
     known_work work;
+    if (strcmp(task, "many") == 0) return wrong_in_many_threads();
     make_known_work(&work, 6);
     int wrong = wrong_in_groups() + !all_four(NULL, &work) + wrong_in_large() + wrong_in_batch();
     wrong += wrong_in_threads(&work) + wrong_in_threads(&work);
@@ -143,10 +204,24 @@ static void every_call_is_right(void)
             }
 }
 
+static void too_many_threads(void)
+{
+    test_child child;
+    if (UNDER_SANITIZER) {
+        test_skip("a sanitizer has allocations of its own");
+        return;
+    }
+    test_case("no_memory/too many threads");
+    test_child_run("many", (const char *const[]){"NO_MEMORY=1-", "DUOBLAS_PATH=cpu", NULL}, 120,
+                   &child);
+    CHECK(child.exit_status == 0, "exit status %d", child.exit_status);
+}
+
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {
         {"every_call_is_right", every_call_is_right},
+        {"too_many_threads", too_many_threads},
         {NULL, NULL},
     };
     const char *const task = test_child_task(argc, argv);

@@ -87,6 +87,17 @@ static void the_first_call_opens(void)
     test_context_end(ctx);
 }
 
+/* A call that is to run on the GPU waits for it. */
+static void the_path_opens(void)
+{
+    test_case("path");
+    duo_context *const ctx = slow_machine(DUO_OPEN_BACKGROUND);
+    CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+    CHECK(side_of_next(ctx) == DUO_SIDE_GPU && counted == 1, "not opened");
+    CHECK(!duo_opening_goes_on(), "opened in the background");
+    test_context_end(ctx);
+}
+
 static void opens_when_it_pays(void)
 {
     test_case("background");
@@ -198,6 +209,7 @@ static void processes(void)
 
 static const test_entry tests[] = {
     {"the_first_call_opens", the_first_call_opens},
+    {"the_path_opens", the_path_opens},
     {"opens_when_it_pays", opens_when_it_pays},
     {"others_wait", others_wait},
     {"there_is_no_device", there_is_no_device},

@@ -9,6 +9,7 @@
 
 #include "choice/profile_in_use.h"
 #include "choice/select.h"
+#include "choice/stream_cost.h"
 #include "cpu/blas_library.h"
 #include "support/calls.h"
 #include "support/data.h"
@@ -316,6 +317,107 @@ static void naive_behind_tiled(void)
     }
 }
 
+/* ---- Profiles that lack something ---- */
+
+/* A profile that is being measured has not all curves yet, and no rates. */
+static void take_away(duo_profile *p, int what)
+{
+    if (what < DUO_ALGORITHMS) p->curve[what].count = 0;
+    if (what >= DUO_ALGORITHMS && what < 2 * DUO_ALGORITHMS)
+        p->team[what - DUO_ALGORITHMS].count = 0;
+    if (what == 2 * DUO_ALGORITHMS) p->cpu_bandwidth = 0.0;
+    if (what == 2 * DUO_ALGORITHMS + 1) p->threads = 0;
+    if (what >= 2 * DUO_ALGORITHMS + 2) p->threads = 1;
+    if (what == 2 * DUO_ALGORITHMS + 3)
+        for (int id = DUO_sasum_gpu_shuffle; id <= DUO_sdot_cpu_float64; id++)
+            p->curve[id].count = 0;
+    if (what == 2 * DUO_ALGORITHMS + 4) /* no cube's columns begin on 16 bytes */
+        for (int id = DUO_sgemm_gpu_bf16x6; id <= DUO_sgemm_gpu_fp16x1; id++)
+            for (int i = 0; i < p->curve[id].count; i++) p->curve[id].size[i] += 1.0;
+}
+enum { LACKING = 2 * DUO_ALGORITHMS + 6 }; /* the last lacks nothing */
+
+/* Calls on every residence, in a row and strided; products of the smallest sizes, too. */
+static duo_call call_number(int number, duo_residence at)
+{
+    static const int64_t sizes[][3] = {
+        {1, 1, 1},       {2, 3, 700},     {1, 900, 300},    {64, 64, 64},     {300, 200, 100},
+        {5000, 1, 3000}, {700, 3, 5000},  {2000, 2000, 80}, {128, 128, 64},   {100, 90, 128},
+        {64, 64, 192},   {256, 256, 256}, {200, 100, 4000}, {100, 100, 40000}};
+    enum { SHAPES = sizeof sizes / sizeof sizes[0] };
+    duo_call call;
+    if (number < SHAPES) {
+        const int64_t *const s = sizes[number];
+        call = duo_call_sgemm(false, false, s[0], s[1], s[2], 1.0f, 0.0f);
+    } else {
+        call = duo_call_reduction((duo_operation)(DUO_SASUM + number % 3), 100000);
+        call.operand[DUO_X].ld = number % 2 == 0 ? 1 : 5;
+    }
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &call.operand[i];
+        if (!duo_operand_touched(o)) continue;
+        o->residence = at;
+        o->on_device = at == DUO_AT_KEPT || at == DUO_AT_DEVICE;
+        o->on_host = at != DUO_AT_DEVICE;
+    }
+    return call;
+}
+enum { CALLS = 14 + 6 };
+
+/* No prediction becomes nonsense: what is not known takes endless time, or the time of something
+ * like it. */
+static void lacking_profiles(void)
+{
+    static const int capabilities[] = {0, 60, 70, 75, 80, 90};
+    static duo_profile p;
+    for (int what = 0; what < LACKING; what++)
+        for (int at = DUO_AT_PAGEABLE; at <= DUO_AT_DEVICE; at++)
+            for (int number = 0; number < CALLS; number++) {
+                test_case("lacking/%d/%d/%d", what, at, number);
+                p = *duo_profile_built_in("h200");
+                take_away(&p, what);
+                const duo_call call = call_number(number, (duo_residence)at);
+                const duo_conditions conditions = {
+                    .profile = &p,
+                    .math = number % 4 == 3 ? DUO_MATH_FLOAT64 : DUO_MATH_ACCURATE,
+                    .threads = number % 3 == 0 ? 1 : 8,
+                    .gpu = true,
+                    .capability = capabilities[what < LACKING - 2 ? (what + number) % 6 : 5],
+                    .device_memory_bytes = 8e10};
+                duo_choice choice[DUO_CANDIDATES];
+                const int count = duo_predict(&call, &conditions, choice);
+                for (int i = 0; i < count; i++)
+                    CHECK(choice[i].accepts ? choice[i].seconds > 0.0 : isinf(choice[i].seconds),
+                          "%s: %g s", choice[i].algorithm->name, choice[i].seconds);
+            }
+}
+
+/* A GPU that no algorithm can use takes endless time. */
+static void no_algorithm_on_the_gpu(void)
+{
+    test_case("predictions/no algorithm");
+    const duo_conditions conditions = {.profile = duo_profile_built_in("h100"),
+                                       .threads = 1,
+                                       .gpu = true,
+                                       .device_memory_bytes = 100.0};
+    const duo_call call = call_number(4, DUO_AT_STALE);
+    CHECK(isinf(duo_predict_gpu(&call, &conditions, (double)INFINITY)), "something accepts");
+}
+
+/* Bytes for each element of an operand in the planes that an algorithm makes of it. */
+static void packed_bytes(void)
+{
+    for (int id = 0; id < DUO_ALGORITHMS; id++) {
+        const double bytes = duo_stream_packed_bytes((duo_algorithm_id)id);
+        const double planes = id == DUO_sgemm_gpu_bf16x6   ? 3.0
+                              : id == DUO_sgemm_gpu_fp16x3 ? 2.0
+                              : id == DUO_sgemm_gpu_fp16x1 ? 1.0
+                                                           : 0.0;
+        test_case("predictions/packed/%s", duo_algorithm_name((duo_algorithm_id)id));
+        CHECK(bytes == 2.0 * planes, "%g bytes", bytes);
+    }
+}
+
 static const test_entry tests[] = {
     {"prepared_operands", prepared_operands},
     {"remembered_operands", remembered_operands},
@@ -323,6 +425,9 @@ static const test_entry tests[] = {
     {"naive_behind_tiled", naive_behind_tiled},
     {"predictions_are_sane", predictions_are_sane},
     {"nothing_to_multiply", nothing_to_multiply},
+    {"lacking_profiles", lacking_profiles},
+    {"no_algorithm_on_the_gpu", no_algorithm_on_the_gpu},
+    {"packed_bytes", packed_bytes},
     {NULL, NULL},
 };
 

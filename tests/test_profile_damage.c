@@ -13,6 +13,7 @@
 #include "choice/profile_files.h"
 #include "choice/profile_text.h"
 #include "support/data.h"
+#include "support/failing_memory.h"
 #include "support/folder.h"
 #include "support/harness.h"
 #include "support/profiles.h"
@@ -39,6 +40,7 @@ static void refused_text(void)
         {"format-fraction", "format = 5", "format = 5.0"},
         {"format-word", "format = 5", "format = one"},
         {"format-missing", "format = 5\n", ""},
+        {"head-unknown-key", "format = 5\n", "format = 5\ncolour = 5\n"},
         {"format-twice", "format = 5\n", "format = 5\nformat = 5\n"},
         {"unknown-key", "[cpu]\n", "[cpu]\nfrobnicate = 1\n"},
         {"unknown-section", "[cpu]\n", "[spoon]\nsize = 1\n[cpu]\n"},
@@ -79,6 +81,7 @@ static void refused_text(void)
         {"blas-missing", "blas = ", "; blas = "},
         {"gpu-missing", "gpu = ", "; gpu = "},
         {"text-with-control", "gpu = some GPU", "gpu = some\tGPU"},
+        {"text-with-delete", "gpu = some GPU", "gpu = some\x7fGPU"},
         {"text-with-semicolon", "gpu = some GPU", "gpu = some;GPU"},
         {"measured-missing",
          "[measured ssum]\ndate = 2026-01-12\ncommit = commit2\neffort = quick\n"
@@ -109,7 +112,7 @@ static void refused_text(void)
          "[algorithm ssum_cpu_lanes]\n1 = ", "[algorithm ssum_cpu_lanes]\n1 = nan\n2 = "},
         {"point-falls",
          "[algorithm ssum_cpu_lanes]\n1 = ", "[algorithm ssum_cpu_lanes]\n1 = 9999999\n2 = "},
-        {"too-many-points", "[end]", "[algorithm sgemm_cpu_openblas]\n1000000 = 5\n[end]"},
+        {"too-many-points", "[end]", "[algorithm sgemm_gpu_naive]\n1000000 = 5\n[end]"},
         {"correction-short", "tt 300000 300000 =", "; tt 300000 300000 ="},
         {"correction-other-size", "nn 1 9 =", "nn 1 10 ="},
         {"correction-other-layout", "nn 1 9 =", "tn 1 9 ="},
@@ -187,6 +190,18 @@ static void check_file_refused(const char *path)
     CHECK(why[0] != '\0', "without a reason");
 }
 
+/* A user who is not root owns the file. */
+static void check_own_file(const char *path)
+{
+    static duo_profile got;
+    char why[200] = "";
+    CHECK(chmod(test_folder(), 0755) == 0 && seteuid(12345) == 0, "seteuid");
+    const bool reached = access(path, F_OK) == 0; /* or else a folder above is closed to others */
+    const bool taken = duo_profile_read(path, &got, why, sizeof why);
+    CHECK(seteuid(0) == 0, "seteuid");
+    CHECK(taken || !reached, "%s", why);
+}
+
 static void refused_files(void)
 {
     test_folder_begin();
@@ -231,6 +246,7 @@ static void refused_files(void)
         test_case("profile/file/owner");
         CHECK(chown(good, 12345, (gid_t)-1) == 0, "chown");
         check_file_refused(good);
+        check_own_file(good);
         CHECK(chown(good, 0, (gid_t)-1) == 0, "chown");
     }
 
@@ -241,6 +257,14 @@ static void refused_files(void)
     write_bytes(in_folder("huge.ini"), text, strlen(text));
     CHECK(truncate(in_folder("huge.ini"), 2 << 20) == 0, "truncate");
     check_file_refused(in_folder("huge.ini"));
+    test_case("profile/file/shorter-than-it-says"); /* 4096 bytes, by its status */
+    check_file_refused("/sys/devices/system/cpu/online");
+    test_case("profile/file/no-memory");
+    if (fail_memory_at(1)) {
+        const bool taken = duo_profile_read(good, &got, why, sizeof why);
+        (void)fail_memory_at(0);
+        CHECK(!taken && strcmp(why, "out of memory") == 0, "%s", why);
+    }
     test_case("profile/file/zero-byte");
     char *const spoiled = strdup(text);
     spoiled[strlen(text) / 2] = '\0';

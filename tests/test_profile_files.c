@@ -5,8 +5,10 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "bench/tool/profile_write.h"
 #include "choice/profile_files.h"
@@ -42,12 +44,14 @@ static const char *write_for(const char *folder, const char *gpu, int threads)
     return full;
 }
 
-static void set_age(const char *path, int seconds)
+static void set_time(const char *path, int seconds, int nanoseconds)
 {
-    const struct timespec times[2] = {{.tv_sec = 1700000000 - seconds},
-                                      {.tv_sec = 1700000000 - seconds}};
+    const struct timespec time = {.tv_sec = 1700000000 + seconds, .tv_nsec = nanoseconds},
+                          times[2] = {time, time};
     CHECK(utimensat(AT_FDCWD, path, times, 0) == 0, "%s", path);
 }
+
+static void set_age(const char *path, int seconds) { set_time(path, -seconds, 0); }
 
 /* Does the child of a task say it? */
 static void check_says(const char *task, const char *const *settings, const char *said)
@@ -78,6 +82,55 @@ static void names(void)
     CHECK(strchr(name, '/') == NULL && strstr(name, "..") == NULL, "%s", name);
 }
 
+/* Where the user's file would be; false if there is no such place. */
+static void user_paths(void)
+{
+    char path[5000], small[20], longest[4200];
+    const char *const was[2] = {getenv("XDG_CONFIG_HOME"), getenv("HOME")};
+    char *const kept[2] = {was[0] != NULL ? strdup(was[0]) : NULL,
+                           was[1] != NULL ? strdup(was[1]) : NULL};
+    memset(longest, 'x', sizeof longest - 1);
+    longest[0] = '/';
+    longest[sizeof longest - 1] = '\0';
+    test_case("profile/user-path");
+    setenv("XDG_CONFIG_HOME", "/somewhere", 1);
+    CHECK(duo_profile_user_path("GPU A", path, sizeof path), "no path");
+    CHECK(strncmp(path, "/somewhere/duoblas/profiles/", 28) == 0, "%s", path);
+    CHECK(!duo_profile_user_path("GPU A", small, sizeof small), "it fits into 20 characters");
+    test_case("profile/user-path/long");
+    setenv("XDG_CONFIG_HOME", longest, 1);
+    CHECK(!duo_profile_user_path("GPU A", path, sizeof path), "%s", path);
+    test_case("profile/user-path/none");
+    setenv("XDG_CONFIG_HOME", "relative", 1);
+    unsetenv("HOME");
+    CHECK(!duo_profile_user_path("GPU A", path, sizeof path), "%s", path);
+    for (int i = 0; i < 2; i++) {
+        const char *const name = i == 0 ? "XDG_CONFIG_HOME" : "HOME";
+        (void)(kept[i] != NULL ? setenv(name, kept[i], 1) : unsetenv(name));
+        free(kept[i]);
+    }
+}
+
+/* A file whose GPU was mistaken for another, and names that no profile has. */
+static void odd_entries(const char *const *settings, const char *good)
+{
+    char name[DUO_PROFILE_NAME], path[900], why[200] = "";
+    static duo_profile p;
+    test_case("profile/places/odd-entries");
+    write_bytes(in_folder("config/duoblas/profiles/ini"), "x", 1);
+    duo_profile_name("dangling", name);
+    snprintf(path, sizeof path, "config/duoblas/profiles/%s", name);
+    CHECK(symlink("nowhere", in_folder(path)) == 0, "symlink");
+    check_in_use(settings, good, "|the user's own");
+    test_case("profile/places/of-another-gpu");
+    p = *good_profile();
+    snprintf(p.gpu, sizeof p.gpu, "GPU A");
+    snprintf(path, sizeof path, "config/duoblas/profiles/%s", duo_profile_name("GPU E", name));
+    CHECK(duo_profile_write(&p, in_folder(path), why, sizeof why), "%s", why);
+    set_age(in_folder(path), 100000);
+    check_says("gpu GPU E", settings, "; for this GPU, the GPU part of built-in h100|");
+}
+
 static void one_for_each_gpu(void)
 {
     char config[600], system_wide[600], why[200] = "";
@@ -86,6 +139,14 @@ static void one_for_each_gpu(void)
     snprintf(system_wide, sizeof system_wide, "XDG_CONFIG_DIRS=relative:%s/one:%s/two",
              test_folder(), test_folder());
     const char *const settings[] = {config, system_wide, "HOME", NULL};
+    static char long_one[4400];
+    memset(long_one, 'x', sizeof long_one - 1);
+    memcpy(long_one, "XDG_CONFIG_DIRS=/", 17);
+    test_case("profile/places/long-system-folder");
+    check_in_use((const char *const[]){config, long_one, "HOME", NULL}, "built-in", "built in");
+    test_case("profile/places/empty-system-folders");
+    check_in_use((const char *const[]){config, "XDG_CONFIG_DIRS=", "HOME", NULL}, "built-in",
+                 "built in");
 
     test_case("profile/places/second-system-folder");
     const char *const two = write_for("two", "GPU A", 2);
@@ -108,6 +169,14 @@ static void one_for_each_gpu(void)
     check_in_use(settings, a, "own");
     set_age(a, 20);
     check_in_use(settings, b, "own");
+    test_case("profile/places/newer-by-less-than-a-second");
+    set_time(b, 0, 2);
+    set_time(a, 0, 1);
+    check_in_use(settings, b, "own");
+    set_time(a, 0, 3);
+    check_in_use(settings, a, "own");
+    set_age(a, 20);
+    odd_entries(settings, b);
     test_case("profile/places/another-cpu");
     write_bytes(in_folder("config/duoblas/profiles/abacus_gpu-a.ini"), "x", 1);
     check_in_use(settings, b, "|the user's own");
@@ -142,6 +211,7 @@ static void one_for_each_gpu(void)
 
 static const test_entry tests[] = {
     {"names", names},
+    {"user_paths", user_paths},
     {"one_for_each_gpu", one_for_each_gpu},
     {NULL, NULL},
 };

@@ -153,6 +153,109 @@ static void parts(void)
     test_folder_end();
 }
 
+/* ---- GPUs ---- */
+
+/* In a child: a GPU of this name is opened while a profile is in use that the task names, if it
+ * does. */
+static int report_opened(const char *task)
+{
+    static duo_profile own;
+    const char *const gpu = strchr(task, ' ') + 1;
+    own = *good_profile();
+    if (strncmp(task, "h100 ", 5) == 0) duo_profile_use(duo_profile_built_in("h100"));
+    if (strncmp(task, "h200 ", 5) == 0) duo_profile_use(duo_profile_built_in("h200"));
+    if (strncmp(task, "own ", 4) == 0) duo_profile_use(&own);
+    if (strncmp(task, "after ", 6) == 0) { /* the file was in use before */
+        (void)duo_profile_in_use();
+        duo_profile_use(&own);
+    }
+    duo_profile_check_gpu(gpu);
+    const duo_profile *const p = duo_profile_in_use();
+    printf("gpu=%s,%s,%s,%s|%s", p->gpu, p == &own ? "the same" : p->origin,
+           duo_profile_measured() != NULL ? "measured" : "not measured",
+           p->upload_pageable == duo_profile_built_in("h200")->upload_pageable ? "as an H200"
+                                                                               : "else",
+           duo_profile_why());
+    return sane(p) ? 0 : 1;
+}
+
+/* A profile stays if it is for the opened GPU, or if a test has set it. */
+static void opened_gpus(void)
+{
+    static const char h100[] = "NVIDIA H100 80GB HBM3", h200[] = "NVIDIA H200";
+    char named[600], task[100], said[200];
+    test_folder_begin();
+    const char *const path = in_folder("sums.ini");
+    snprintf(named, sizeof named, "DUOBLAS_PROFILE=%s", path);
+    write_only(DUO_ssum_cpu_lanes, path);
+    const char *const file[] = {named, NULL}, *const none[] = {"XDG_CONFIG_HOME", "HOME", NULL};
+    const struct {
+        const char *before, *gpu;
+        const char *const *settings;
+        const char *said;
+    } cases[] = {
+        {"any", h100, none, "gpu=NVIDIA H100 80GB HBM3,built-in"},
+        {"any", h200, none, "gpu=NVIDIA H200,built-in"},
+        {"any", h200, none, "not measured,as an H200|"},
+        {"h200", h200, none, "gpu=NVIDIA H200,built-in h200,not measured,as an H200|set by"},
+        {"h200", "GPU A", none, "; for this GPU, the GPU part of built-in h100"},
+        {"h100", "GPU A", none, "gpu=NVIDIA H100 80GB HBM3,built-in h100,not measured,else|set by"},
+        {"own", "GPU A", none, "gpu=some GPU,the same,not measured"},
+        {"after", "GPU A", file, "gpu=some GPU,the same,not measured"},
+        {"any", h100, file, ",measured,else|named by DUOBLAS_PROFILE"},
+        {"any", h200, file, ",measured,as an H200|named by DUOBLAS_PROFILE"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        test_child child;
+        test_case("profile/opened/%s/%s/%zu", cases[i].before, cases[i].gpu, i);
+        snprintf(task, sizeof task, "%s %s", cases[i].before, cases[i].gpu);
+        snprintf(said, sizeof said, "%s", cases[i].said);
+        test_child_run(task, cases[i].settings, 30, &child);
+        CHECK(child.exit_status == 0, "exit %d, \"%.300s\"", child.exit_status, child.err);
+        test_contains(child.out, said);
+    }
+    test_folder_end();
+}
+
+/* ---- Corrections without a curve ---- */
+
+/* In a child. */
+static int report_corrections(void)
+{
+    for (int i = 0; i < DUO_CORRECTED; i++)
+        printf("%d", duo_profile_measured()->correction[i][DUO_CORRECTED_ONE_THREAD].measured);
+    return 0;
+}
+
+/* The correction of a curve that the file lacks is forgotten. float64 may use ffma's. */
+static void corrections(void)
+{
+    static const struct {
+        duo_algorithm_id id;
+        bool kept[DUO_CORRECTED];
+    } cases[] = {
+        {DUO_sgemm_cpu_openblas, {[DUO_CORRECTED_OPENBLAS] = true}},
+        {DUO_sgemm_cpu_ffma, {[DUO_CORRECTED_FFMA] = true, [DUO_CORRECTED_FLOAT64] = true}},
+        {DUO_sgemm_cpu_float64, {[DUO_CORRECTED_FLOAT64] = true}},
+        {DUO_ssum_cpu_lanes, {false}},
+    };
+    char named[600];
+    test_folder_begin();
+    const char *const path = in_folder("one.ini");
+    snprintf(named, sizeof named, "DUOBLAS_PROFILE=%s", path);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        test_child child;
+        char want[DUO_CORRECTED + 1] = "";
+        test_case("profile/corrections/%s", duo_algorithm_name(cases[c].id));
+        write_only(cases[c].id, path);
+        for (int i = 0; i < DUO_CORRECTED; i++) want[i] = (char)('0' + cases[c].kept[i]);
+        test_child_run("corrections", (const char *const[]){named, NULL}, 30, &child);
+        CHECK(child.exit_status == 0, "exit %d, \"%.300s\"", child.exit_status, child.err);
+        CHECK(strcmp(child.out, want) == 0, "\"%.100s\", not \"%s\"", child.out, want);
+    }
+    test_folder_end();
+}
+
 /* ---- Without the inner BLAS ---- */
 
 /* In a child. */
@@ -221,7 +324,12 @@ static void built_in_host(void)
 }
 
 static const test_entry tests[] = {
-    {"in_use", in_use}, {"parts", parts}, {"unopened", unopened}, {"built_in_host", built_in_host},
+    {"in_use", in_use},
+    {"parts", parts},
+    {"opened_gpus", opened_gpus},
+    {"corrections", corrections},
+    {"unopened", unopened},
+    {"built_in_host", built_in_host},
     {NULL, NULL},
 };
 
@@ -230,6 +338,8 @@ int main(int argc, char **argv)
     const char *const task = test_child_task(argc, argv);
     if (task != NULL && strcmp(task, "unopened") == 0) return report_unopened();
     if (task != NULL && strcmp(task, "host") == 0) return report_host();
+    if (task != NULL && strcmp(task, "corrections") == 0) return report_corrections();
+    if (task != NULL && strchr(task, ' ') != NULL) return report_opened(task);
     if (task != NULL) return report_profile();
     return test_main(argc, argv, "profile_in_use", tests);
 }

@@ -106,6 +106,35 @@ static void one_of_two_changes(void)
     test_context_end(ctx);
 }
 
+/* The program chooses an algorithm of the GPU, and the factor has changed. */
+static int naive(void *user, const duo_decision *decision, int chosen)
+{
+    ++*(int *)user;
+    for (int i = 0; i < decision->candidates; i++)
+        if (strcmp(decision->candidate[i].algorithm, "sgemm_gpu_naive") == 0) return i;
+    return chosen;
+}
+
+static void the_program_chooses(void)
+{
+    int asked = 0;
+    duo_decision d = {.size = sizeof d};
+    duo_context *const ctx = remembering();
+    arrays w = remembering_arrays();
+    test_case("the program chooses");
+    CHECK_STATUS(DUO_OK, duo_set_decide(ctx, naive, &asked));
+    for (int call = 0; call < 6; call++) {
+        const product p = remembering_whole(&w);
+        if (call > 3) remembering_fill(w.a, M * K, &w.seed);
+        CHECK(remembering_multiply(ctx, &p, w.c, M) == 0, "call %d: wrong elements", call);
+        CHECK(asked == call + 1, "asked %d times in %d calls", asked, call + 1);
+        CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
+        CHECK(strcmp(d.algorithm, "sgemm_gpu_naive") == 0, "call %d: %s", call, d.algorithm);
+    }
+    remembering_free(&w);
+    test_context_end(ctx);
+}
+
 /* An array that is rewritten before each use is let pass, longer and longer. */
 static void is_rewritten(void)
 {
@@ -378,6 +407,7 @@ static const test_entry tests[] = {
     {"is_sent_twice", is_sent_twice},
     {"is_used_twice", is_used_twice},
     {"one_of_two_changes", one_of_two_changes},
+    {"the_program_chooses", the_program_chooses},
     {"is_rewritten", is_rewritten},
     {"results_are_forgotten", results_are_forgotten},
     {"parts", parts},

@@ -292,7 +292,34 @@ static void end(void)
     duo_profile_reset();
 }
 
-static const test_entry tests[] = {{"fail_open", fail_open},
+/* duo_warm_up cannot load the kernels of the second device: calls go on with what there is. */
+static void fail_load(void)
+{
+    static const duo_status statuses[] = {DUO_ERR_MEMORY, DUO_ERR_DEVICE, DUO_ERR_LOST};
+    for (int i = 0; i < 3; i++)
+        for (int nth = 1; nth <= 2; nth++) {
+            float x[100], sum = 0.0f;
+            test_case("warm-up/load-%d=%d", nth, (int)statuses[i]);
+            test_reset();
+            sim_set_devices(DEVICES);
+            for (int e = 0; e < 100; e++) x[e] = 2.0f;
+            duo_context *const ctx = test_context();
+            CHECK_STATUS(DUO_OK, duo_set_devices(ctx, (const int[]){0, 1}, 2));
+            sim_fail(SIM_LOAD, nth, statuses[i], 1);
+            CHECK_STATUS(DUO_OK, duo_warm_up(ctx));
+            sim_fail(SIM_LOAD, 0, DUO_OK, 0);
+            if (statuses[i] != DUO_ERR_LOST) /* or something else has found the loss, too */
+                test_contains(duo_error_detail(ctx), "load the kernels");
+            CHECK_STATUS(DUO_OK, duo_ssum(ctx, 100, x, 1, &sum));
+            CHECK(sum == 200.0f, "%g", (double)sum);
+            CHECK_STATUS(DUO_OK, duo_warm_up(ctx));
+            (void)duo_destroy(ctx);
+            CHECK(sim_violations() == 0, "%d violations", sim_violations());
+        }
+}
+
+static const test_entry tests[] = {{"fail_load", fail_load},
+                                   {"fail_open", fail_open},
                                    {"fail_link", fail_link},
                                    {"fail_allocate", fail_allocate},
                                    {"fail_pin", fail_pin},

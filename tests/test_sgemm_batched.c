@@ -492,6 +492,18 @@ static void arguments(void)
     CHECK_STATUS(DUO_ERR_SIZE, strided(ctx, DUO_NO_TRANS, -1, a, 4, 16, c, 4, 16, 3));
     CHECK_STATUS(DUO_ERR_SIZE, strided(ctx, DUO_NO_TRANS, 4, a, 4, 16, c, 4, 16, -1));
     CHECK_STATUS(DUO_ERR_SIZE, strided(ctx, DUO_NO_TRANS, 4, a, 4, INT64_MAX / 2, c, 4, 16, 3));
+    static const int64_t far[] = {INT64_MAX, INT64_MIN, INT64_MAX / 8 + 1, -(INT64_MAX / 8) - 1};
+    for (int i = 0; i < 4; i++)
+        for (int operand = 0; operand < 3; operand++)
+            for (int64_t count = 2; count <= 3; count++) {
+                const int64_t stride[3] = {operand == 0 ? far[i] : 16, operand == 1 ? far[i] : 16,
+                                           operand == 2 ? far[i] : 16};
+                const duo_status status = duo_sgemm_strided_batched(
+                    ctx, DUO_ROW_MAJOR, DUO_NO_TRANS, DUO_TRANS, 4, 4, 4, 1.0f, a, 4, stride[0], a,
+                    4, stride[1], 0.0f, c, 4, stride[2], count);
+                CHECK(status == DUO_ERR_SIZE, "operand %d, stride %jd: %d", operand,
+                      (intmax_t)far[i], (int)status);
+            }
     CHECK_STATUS(DUO_ERR_LD, strided(ctx, DUO_NO_TRANS, 4, a, 3, 16, c, 4, 16, 3));
     CHECK_STATUS(DUO_ERR_LD, strided(ctx, DUO_NO_TRANS, 4, a, 4, 16, c, 4, 15, 3));
     CHECK_STATUS(DUO_ERR_LD, strided(ctx, DUO_NO_TRANS, 4, a, 4, 16, c + 64, 7, -4, 2));
@@ -507,6 +519,8 @@ static void arguments(void)
     CHECK_STATUS(DUO_OK, strided(ctx, DUO_NO_TRANS, 0, NULL, 4, 16, NULL, 4, 16, 3));
     CHECK_STATUS(DUO_OK, duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 4, 4, 4,
                                            1.0f, NULL, 4, NULL, 4, 0.0f, NULL, 4, 0));
+    CHECK_STATUS(DUO_OK, duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 0, 4, 4,
+                                           1.0f, NULL, 4, NULL, 4, 0.0f, NULL, 4, 3));
     CHECK(test_all_poison(c, FLOATS), "nothing wrote something");
     test_case("batched/between-columns"); /* columns of each C between columns of the others */
     CHECK_STATUS(DUO_OK, strided(ctx, DUO_NO_TRANS, 4, a, 4, 16, c, 12, 4, 3));

@@ -484,6 +484,9 @@ static void bad_k(grouped *x) { x->k[0] = -1; }
 static void bad_groups(grouped *x) { x->groups = -1; }
 static void bad_size(grouped *x) { x->size[1] = -1; }
 static void huge_size(grouped *x) { x->size[1] = INT64_MAX; }
+/* Such lists would have more bytes than there are, or would end behind the last address. */
+static void huge_sum(grouped *x) { x->size[1] = INT64_MAX - x->size[0]; }
+static void huge_lists(grouped *x) { x->size[1] = INT64_MAX / 4 - x->size[0]; }
 static void bad_lda(grouped *x) { x->ld[0][1] = x->m[1] - 1; }
 static void bad_ldc(grouped *x) { x->ld[2][1] = 0; }
 static void empty_bad_ldc(grouped *x)
@@ -502,6 +505,8 @@ static const mistake mistakes[] = {
     {"groups", DUO_ERR_SIZE, bad_groups},
     {"size", DUO_ERR_SIZE, bad_size},
     {"huge size", DUO_ERR_SIZE, huge_size},
+    {"huge sum of sizes", DUO_ERR_SIZE, huge_sum},
+    {"huge lists", DUO_ERR_SIZE, huge_lists},
     {"lda", DUO_ERR_LD, bad_lda},
     {"ldc", DUO_ERR_LD, bad_ldc},
     {"ldc of none", DUO_ERR_LD, empty_bad_ldc},
@@ -572,6 +577,41 @@ static void bad_lists(void)
     take(&x);
     CHECK(unchanged(&x), "a bad call wrote something");
     end_groups(&x);
+    test_context_end(ctx);
+}
+
+/* Operands in device memory that nobody has adopted, and over the end of an allocation. */
+static void bad_operands(void)
+{
+    enum { LARGE = 600 };
+    if (!test_on_sim()) {
+        test_skip("needs the simulated device");
+        return;
+    }
+    const size_t bytes = (size_t)LARGE * LARGE * sizeof(float);
+    const duo_transpose plain[2] = {DUO_NO_TRANS, DUO_NO_TRANS};
+    const int64_t edge[2] = {LARGE, LARGE - 1}, one[2] = {1, 1};
+    const float factor[2] = {1.0f, 1.0f}, zero[2] = {0.0f, 0.0f};
+    duo_context *const ctx = test_context();
+    float *const foreign = sim_foreign_malloc(0, bytes), *const host = calloc(1, bytes);
+    void *memory = NULL;
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, bytes, &memory));
+    float *const device = memory;
+    const float *const a[2] = {host, host}, *const strange[2] = {host, foreign};
+    float *const c[2] = {host, host}, *const over[2] = {device, device + LARGE * 10};
+    const float *const there[2] = {device, device};
+    test_case("grouped/foreign");
+    CHECK_STATUS(DUO_ERR_FOREIGN,
+                 duo_sgemm_grouped(ctx, DUO_COL_MAJOR, 2, plain, plain, edge, edge, edge, factor,
+                                   strange, edge, a, edge, zero, c, edge, one));
+    test_contains(duo_error_detail(ctx), "never adopted");
+    test_case("grouped/over the end");
+    CHECK_STATUS(DUO_ERR_RANGE,
+                 duo_sgemm_grouped(ctx, DUO_COL_MAJOR, 2, plain, plain, edge, edge, edge, factor,
+                                   there, edge, there, edge, zero, over, edge, one));
+    CHECK_STATUS(DUO_OK, duo_free(ctx, device));
+    sim_foreign_free(foreign);
+    free(host);
     test_context_end(ctx);
 }
 
@@ -713,6 +753,41 @@ static void batched_lists(void)
     test_context_end(ctx);
 }
 
+/* A list that ends behind device memory, one on a lost device, and one that is kept in part. */
+static void odd_lists(void)
+{
+    enum { EDGE = 4, COUNT = 4, FLOATS = EDGE * EDGE };
+    duo_context *const ctx = test_context();
+    static float a[COUNT * FLOATS], c[COUNT * FLOATS];
+    const float *as[COUNT];
+    float *cs[COUNT];
+    void *there = NULL;
+    for (int i = 0; i < COUNT * FLOATS; i++) a[i] = 1.0f, c[i] = 0.0f;
+    for (int i = 0; i < COUNT; i++) as[i] = a + i * FLOATS, cs[i] = c + i * FLOATS;
+#define MULTIPLY(list, count)                                                                      \
+    duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE, EDGE, EDGE, 1.0f,      \
+                      (list), EDGE, as, EDGE, 0.0f, cs, EDGE, (count))
+    test_case("batched/lists/kept in part");
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, as, sizeof as / 2));
+    CHECK_STATUS(DUO_OK, MULTIPLY(as, COUNT));
+    CHECK_STATUS(DUO_OK, duo_release(ctx, as));
+    for (int i = 0; i < COUNT * FLOATS; i++) CHECK(c[i] == (float)EDGE, "%d: %g", i, (double)c[i]);
+    test_case("batched/lists/over the end");
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, sizeof as, &there));
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, there, as, sizeof as));
+    CHECK_STATUS(DUO_ERR_RANGE, MULTIPLY((const float *const *)there, COUNT + 1000));
+    if (test_on_sim()) {
+        test_case("batched/lists/lost");
+        sim_lose(0);
+        CHECK_STATUS(DUO_ERR_LOST, duo_copy(ctx, there, as, sizeof as));
+        CHECK_STATUS(DUO_ERR_LOST, MULTIPLY((const float *const *)there, COUNT));
+    }
+#undef MULTIPLY
+    CHECK_STATUS(DUO_OK, duo_free(ctx, there));
+    const duo_status status = duo_destroy(ctx);
+    CHECK(status == DUO_OK || (test_on_sim() && status == DUO_ERR_LOST), "%d", (int)status);
+}
+
 static const test_entry tests[] = {
     {"random_groups", random_groups},
     {"lists_on_device", lists_on_device},
@@ -721,6 +796,8 @@ static const test_entry tests[] = {
     {"explained", explained},
     {"arguments", arguments},
     {"bad_lists", bad_lists},
+    {"bad_operands", bad_operands},
+    {"odd_lists", odd_lists},
     {"captured", captured},
     {"refused", refused},
     {"follows", follows},

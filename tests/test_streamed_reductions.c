@@ -210,6 +210,41 @@ static void over_kept(void)
     test_array_free(&x);
 }
 
+/* The result belongs into a kept array with a current copy on the device; the nth copy
+ * or launch fails. */
+static void into_kept(void)
+{
+    enum { EDGE = 8 };
+    static const sim_kind kinds[] = {SIM_COPY, SIM_LAUNCH};
+    test_rng rng = test_rng_for("streamed into kept");
+    const problem p = {.sum = {DUO_SSUM, LONGEST + 1, 1, 1}};
+    test_array x = new_vector(p.sum.n, 1, DATA_SIGNED, &rng), none = {0};
+    const float want = documented(&p, &x, &none);
+    float a[EDGE * EDGE], c[EDGE * EDGE], right[EDGE * EDGE];
+    for (int i = 0; i < EDGE * EDGE; i++) a[i] = (float)(i % 5);
+    for (int kind = 0; kind < (test_on_sim() ? 2 : 1); kind++)
+        for (int nth = 0; nth < (test_on_sim() ? 4 : 1); nth++) {
+            test_case("into-kept/%d/%d", kind, nth);
+            test_reset();
+            duo_context *const ctx = test_context();
+            for (int i = 0; i < EDGE * EDGE; i++) c[i] = test_poison();
+            CHECK_STATUS(DUO_OK, duo_keep(ctx, c, sizeof c));
+            CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE,
+                                           EDGE, EDGE, 1.0f, a, EDGE, a, EDGE, 0.0f, c, EDGE));
+            CHECK_STATUS(DUO_OK, duo_fetch(ctx, c, sizeof c));
+            memcpy(right, c, sizeof c);
+            sim_fail(kinds[kind], nth, DUO_ERR_DEVICE, 1);
+            const duo_status status = duo_ssum(ctx, p.sum.n, x.data, 1, &c[3]);
+            sim_fail(kinds[kind], 0, DUO_OK, 0);
+            CHECK(status == DUO_OK || (nth > 0 && status == DUO_ERR_DEVICE), "%d", (int)status);
+            CHECK_STATUS(DUO_OK, duo_release(ctx, c));
+            if (status == DUO_OK) right[3] = want;
+            CHECK(memcmp(c, right, sizeof c) == 0, "%s: wrong elements", duo_status_string(status));
+            test_context_end(ctx);
+        }
+    test_array_free(&x);
+}
+
 /* Blocks and pieces that overflow only in float32, NaN, sums of -0, and pieces that cancel each
  * other only in pairs: (2^53 + 1) + (1 - 2^53) is 1 in float64, from left to right it is 0. */
 static void special_values(void)
@@ -316,6 +351,7 @@ int main(int argc, char **argv)
         {"pieces", pieces},
         {"one_context", one_context},
         {"over_kept", over_kept},
+        {"into_kept", into_kept},
         {"special_values", special_values},
         {"beyond_longest", beyond_longest},
         {"huge", huge},

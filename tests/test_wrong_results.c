@@ -459,7 +459,10 @@ static void rates(void)
     CHECK_STATUS(DUO_ERR_SIZE, duo_set_verify(ctx, 1.1, 0));
     CHECK_STATUS(DUO_ERR_SIZE, duo_set_verify(ctx, (double)NAN, 0));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_verify(test_dead_context(), 0.5, 0));
+    int64_t only = 0;
     CHECK_STATUS(DUO_ERR_NULL, duo_get_verified(NULL, NULL));
+    CHECK_STATUS(DUO_ERR_NULL, duo_get_verified(&only, NULL));
+    CHECK_STATUS(DUO_ERR_NULL, duo_get_verified(NULL, &only));
     for (int run = 0; run < 3; run++) { /* two with one seed, one with another */
         int drawn = 0, other = 0;
         CHECK_STATUS(DUO_OK, duo_set_verify(ctx, 0.25, run < 2 ? 11 : 12));

@@ -52,7 +52,7 @@ bool duo_lists_unread(const duo_lists *lists)
 
 bool duo_lists_for_device(const duo_context *ctx, const duo_lists *lists)
 {
-    return duo_lists_unread(lists) && !lists->to_host && !duo_context_captured(ctx);
+    return !lists->to_host && !duo_context_captured(ctx);
 }
 
 duo_status duo_lists_read(duo_context *ctx, duo_lists *lists, int64_t count)

@@ -101,7 +101,6 @@ duo_context *duo_context_make(void) { return make(false); }
 
 duo_status duo_context_end(duo_context *ctx)
 {
-    if (ctx == duo_context_default) return DUO_ERR_CONTEXT;
     if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     if (ctx->policy.capture != NULL) ctx->policy.capture->leave(ctx);
     duo_resources_close(&ctx->resources);
@@ -135,11 +134,9 @@ void duo_context_forget_groups(duo_context *ctx)
 
 duo_status duo_context_groups(duo_context *ctx, int64_t groups)
 {
-    size_t bytes;
     forget_last(&ctx->last);
     if (groups <= ctx->groups_room) return DUO_OK;
-    if (__builtin_mul_overflow((size_t)groups, sizeof *ctx->groups, &bytes)) return DUO_ERR_MEMORY;
-    duo_group *const room = malloc(bytes);
+    duo_group *const room = calloc((size_t)groups, sizeof *room); /* which sees an overflow */
     if (room == NULL) return DUO_ERR_MEMORY;
     free(ctx->groups);
     ctx->groups = room;

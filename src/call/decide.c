@@ -68,8 +68,7 @@ static bool opens_blas(const duo_execution *e)
     const int best = cheapest(e);
     if (best < 0) return false;
     const duo_algorithm *const algorithm = e->choice[best].algorithm;
-    const bool instead = duo_blas_library_asked() && algorithm->side == DUO_SIDE_CPU &&
-                         e->call->operation == DUO_SGEMM;
+    const bool instead = duo_blas_library_asked() && algorithm->side == DUO_SIDE_CPU;
     if (!instead && algorithm->id != DUO_sgemm_cpu_openblas) return false;
     (void)duo_blas_library_get();
     return true;

@@ -102,7 +102,7 @@ static duo_outcome each_alone(duo_context *ctx, duo_group *group, int64_t groups
 duo_outcome duo_execute_groups(duo_context *ctx, duo_group *group, int64_t groups)
 {
     int64_t end[WAYS] = {0}, first = 0;
-    const bool unread = groups > 0 && duo_batch_unread(&group->batch);
+    const bool unread = duo_batch_unread(&group->batch);
     const duo_conditions conditions = duo_policy_conditions(&ctx->policy, &ctx->resources);
     /* Sorts the groups by way. */
     for (int64_t g = 0; g < groups; g++) {

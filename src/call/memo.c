@@ -62,7 +62,7 @@ const duo_memo *duo_memo_find(const duo_memo memo[DUO_MEMOS], const duo_call *ca
 {
     const duo_memo *const m = &memo[place_of(call)];
     if (m->count == 0 || m->cpu_first != cpu_first || m->call.m != call->m ||
-        m->call.n != call->n || m->call.k != call->k || m->call.operation != call->operation)
+        m->call.n != call->n || m->call.k != call->k)
         return NULL;
     const duo_call key = key_of(call);
     const bool batch = m->batch.count > 0;

@@ -51,8 +51,8 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
     return conditions;
 }
 
-/* The algorithm that a call of this edge (sgemm) or length would take if all its operands were in
- * plain host memory; NULL: it would take several threads, or there is none. */
+/* The CPU's algorithm that a call of this edge (sgemm) or length would take if all its operands
+ * were in plain host memory; NULL: it would take several threads, or the GPU. */
 static const duo_algorithm *algorithm_for(const duo_policy *policy,
                                           const duo_conditions *conditions, duo_operation operation,
                                           int64_t size)
@@ -99,7 +99,7 @@ static void find_limit(duo_policy *policy, const duo_conditions *conditions,
 {
     int64_t size = 2 * first_limit(operation);
     const duo_algorithm *const algorithm = algorithm_for(policy, conditions, operation, size);
-    if (algorithm == NULL || algorithm->side != DUO_SIDE_CPU) return;
+    if (algorithm == NULL) return;
     while (2 * size <= kMost[operation] &&
            algorithm_for(policy, conditions, operation, 2 * size) == algorithm)
         size *= 2;

@@ -29,7 +29,7 @@ typedef struct rest {
 
 static duo_status run_part(const rest *r, const duo_step *step)
 {
-    if (step->m == 0 || step->n == 0) return DUO_OK;
+    if (step->n == 0) return DUO_OK;
     duo_call part = part_of(r->call, step);
     return r->whole->run_part(r->whole, &part);
 }

@@ -13,20 +13,12 @@ typedef struct team_job {
     const duo_group *group;
     int64_t groups;
     const duo_algorithm *algorithm;
-    duo_math math;
 } team_job;
 
-/* By the job's algorithm; if that declines, by any other that does not. */
+/* By the job's algorithm. Only another library's declines: then by one that never does. */
 static void do_product(const team_job *job, const duo_call *one)
 {
-    const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
-    if (job->algorithm->run(one) == DUO_OK) return;
-    for (int i = 0; i < table.count; i++) {
-        const duo_algorithm *const other = &table.algorithm[i];
-        if (other->side == DUO_SIDE_CPU && duo_algorithm_serves(other, job->math) &&
-            other != job->algorithm && other->run(one) == DUO_OK)
-            return;
-    }
+    if (job->algorithm->run(one) != DUO_OK) (void)duo_algorithm_of(DUO_sgemm_cpu_ffma)->run(one);
 }
 
 /* The group that has this piece; the last one if there are several. */
@@ -249,8 +241,7 @@ static void run_all(duo_execution *e, const duo_algorithm *algorithm, duo_group 
     const int threads = e->conditions.threads;
     const int64_t pieces =
         threads > 1 ? cut_for_team(e, algorithm, group, groups) : cut_for_one(group, groups);
-    const team_job job = {
-        .group = group, .groups = groups, .algorithm = algorithm, .math = e->conditions.math};
+    const team_job job = {.group = group, .groups = groups, .algorithm = algorithm};
     for (int64_t g = 0; g < groups; g++) group[g].call.threads = 1;
     duo_team_run(do_products, (void *)(uintptr_t)&job, pieces, threads);
 }

@@ -10,8 +10,7 @@ bool duo_verify_on_device(const duo_verify_part *part)
     const duo_call *const whole = duo_call_whole(&part->call);
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &whole->operand[i];
-        if (!duo_operand_touched(o)) continue;
-        if (!o->on_device || (o->residence != DUO_AT_DEVICE && !duo_operand_kept(o))) return false;
+        if (duo_operand_touched(o) && !o->on_device) return false;
     }
     return true;
 }

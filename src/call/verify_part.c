@@ -14,8 +14,7 @@ duo_status duo_verify_locate(duo_resources *res, duo_verify_part *part)
     if (status == DUO_OK) status = duo_locate_ask(&res->report, &part->call);
     if (status != DUO_OK || part->call.batch == NULL) return status;
     status = duo_batch_locate(&part->call, res->device);
-    if (status == DUO_OK) status = duo_locate_ask(&res->report, &part->batch.spans);
-    return status == DUO_OK && part->batch.mixed ? DUO_ERR_UNSUPPORTED : status;
+    return status == DUO_OK ? duo_locate_ask(&res->report, &part->batch.spans) : status;
 }
 
 duo_freivalds_product duo_verify_product_of(const duo_verify *v, const duo_call *call, int i,

@@ -31,7 +31,7 @@ typedef struct duo_verify_sums {
     double *product, *between, *result, *old; /* A (B r), B r, C r, C' r */
 } duo_verify_sums;
 
-/* Finds the operands. DUO_ERR_UNSUPPORTED: a batch is partly on the device. */
+/* Finds the operands. */
 duo_status duo_verify_locate(duo_resources *res, duo_verify_part *part);
 
 static inline int64_t duo_verify_count(const duo_verify_part *part)

@@ -62,7 +62,7 @@ static bool user_folder(char *path, size_t size)
         length = snprintf(path, size, "%s/duoblas", config);
     else if (home != NULL && home[0] == '/')
         length = snprintf(path, size, "%s/.config/duoblas", home);
-    return length > 0 && (size_t)length < size;
+    return (size_t)length < size; /* -1 counts as too long */
 }
 
 bool duo_profile_user_path(const char *gpu, char *path, size_t size)
@@ -70,7 +70,7 @@ bool duo_profile_user_path(const char *gpu, char *path, size_t size)
     char folder[PATH], name[DUO_PROFILE_NAME];
     if (!user_folder(folder, sizeof folder)) return false;
     const int length = snprintf(path, size, "%s/profiles/%s", folder, duo_profile_name(gpu, name));
-    return length > 0 && (size_t)length < size;
+    return (size_t)length < size;
 }
 
 /* ---- Searching ---- */

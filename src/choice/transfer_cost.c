@@ -118,10 +118,7 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_condi
             seconds += duo_check_seconds(o, conditions);
             if (o->read && !o->on_device)
                 seconds += fmax(0.0, duo_link_seconds(o, conditions, true) - o->credit_seconds);
-            if (o->written && o->residence != DUO_AT_DEVICE && !kept) {
-                waits = true;
-                if (call->operation == DUO_SGEMM) seconds += duo_link_seconds(o, conditions, false);
-            }
+            waits |= o->written && o->residence != DUO_AT_DEVICE && !kept;
         } else {
             if (o->read && !o->on_host) seconds += duo_link_seconds(o, conditions, false);
             if (o->written && o->residence == DUO_AT_DEVICE)

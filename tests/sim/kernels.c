@@ -142,9 +142,10 @@ void sim_run_reduction(const work *w, const duo_call *call)
     }
     float (*const reduce)(duo_operation, int64_t, const float *, int64_t, const float *, int64_t) =
         float64 ? reference_order_float64 : reference_order;
-    const float sum = call->n > 0 ? reduce(call->operation, call->n, sim_behind(x->address), x->ld,
-                                           sim_behind(y->address), y->ld)
-                                  : 0.0f;
+    float sum = call->n > 0 ? reduce(call->operation, call->n, sim_behind(x->address), x->ld,
+                                     sim_behind(y->address), y->ld)
+                            : 0.0f;
+    if (sim_errs()) sum += 1.0f;
     if (w->pinned_result == NULL) {
         *(float *)sim_behind(call->operand[DUO_RESULT].address) = sum;
         return;

@@ -6,6 +6,7 @@
 
 void sim_run_sgemm(const work *w);
 void sim_run_reduction(const work *w, const duo_call *call);
+bool sim_errs(void); /* has this product or reduction a wrong result? (sim_err) */
 
 /* The tag of a block, by its definition: pairs of words, the second half with the key from 16 bytes
  * on. */

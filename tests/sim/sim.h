@@ -80,8 +80,8 @@ void sim_fail(sim_kind kind, int nth, duo_status status, int times);
 /* The nth operation (copy or launch, any queue) from now is accepted, and fails when it is carried
  * out: it is dropped and the device is lost. garbage: it leaves garbage in its output. */
 void sim_fail_async(int nth, bool garbage);
-/* The nth product that is carried out from now on gets a wrong element, and nobody is told. 0:
- * none. */
+/* The nth product or reduction that is carried out from now on gets a wrong element, and nobody is
+ * told. 0: none. */
 void sim_err(int nth);
 
 /* The device is lost now: queued work is dropped and every call on it answers DUO_ERR_LOST. */
