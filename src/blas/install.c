@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static change *changes;
 static served *objects;
 static int change_count, object_count;
 static duo_blas_objects seen; /* that were looked at by the last call */
+static atomic_bool called;    /* duo_blas_install, at any time */
 
 /* ---- Memory that the loader has sealed ---- */
 
@@ -195,6 +197,7 @@ int duo_blas_install(int count)
     static pthread_once_t watched = PTHREAD_ONCE_INIT;
     bool good = true;
     if (duo_blas_where() == NULL) return -1;
+    atomic_store(&called, true);
     pthread_once(&watched, watch_forks);
     pthread_mutex_lock(&lock);
     duo_blas_objects now = duo_blas_loaded();
@@ -209,6 +212,8 @@ int duo_blas_install(int count)
     pthread_mutex_unlock(&lock);
     return leading;
 }
+
+bool duo_blas_comes_at_run_time(void) { return atomic_load(&called); }
 
 void duo_blas_uninstall(void)
 {

@@ -207,8 +207,9 @@ static bool tell(FILE *to, const report *r, const object *o)
         fprintf(to, "  %s has MKL, which calls its own sgemm\n", o->title);
     else if (*o->bound != '\0')
         fprintf(to, "  %s got %s of %s from the loader: %s\n", o->title, o->bound, o->to,
-                o->late ? "that library stands before the drop-in"
-                        : "it was opened with RTLD_DEEPBIND");
+                duo_blas_comes_at_run_time() ? "duo_blas_install has not been called since"
+                : o->late                    ? "that library stands before the drop-in"
+                                             : "it was opened with RTLD_DEEPBIND");
     else if (*o->has != '\0' && !o->program) {
         if (*r->asks.asks != '\0' || *r->double_.double_ != '\0' || *r->direct.direct != '\0' ||
             r->bound)
