@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "blas/install.h"
+#include "support/failing_memory.h"
 #include "support/folder.h"
 #include "support/harness.h"
 
@@ -306,6 +307,52 @@ static void looked_at_again(void)
     }
 }
 
+/* Where memory runs out nothing is changed and -1 is returned, or all is done. */
+static void no_memory(void)
+{
+    enum { MOST = 3000 };
+    int n = 1, leading = -1, wrong = 0;
+    if (!fail_memory_at(0)) {
+        test_skip("there is no way to run out of memory");
+        return;
+    }
+    plug_function *const plug = plug_of(TEST_PLUG), *const lazy = plug_of(TEST_PLUG_LAZY);
+    for (; n < MOST && leading < 0; n++) {
+        test_case("blas_install/no memory at %d", n);
+        (void)fail_memory_at(n);
+        leading = drop_in.install(1);
+        (void)fail_memory_at(0);
+        const double want = leading < 0 ? 0.0 : 6.0;
+        wrong += plug(2.0, 3.0) != want || lazy(2.0, 3.0) != want;
+        wrong += leading != -1 && leading < 2;
+    }
+    CHECK(wrong == 0 && leading >= 2, "%d wrong, %d lead there", wrong, leading);
+    CHECK(n > 10, "only %d allocations", n);
+    drop_in.uninstall();
+    CHECK(plug(2.0, 3.0) == 0.0 && lazy(2.0, 3.0) == 0.0, "afterwards");
+}
+
+/* Then there is no summary, or a shorter one. */
+static void no_memory_to_tell(void)
+{
+    char text[4096];
+    int empty = 0, wrong = 0;
+    test_case("blas_install/no memory to tell");
+    if (!fail_memory_at(0)) return;
+    CHECK(drop_in.install(0) > 0, "no object leads there");
+    drop_in.uninstall();
+    const size_t whole = drop_in.summary(text, sizeof text);
+    for (int n = 1; n < 300; n++) {
+        (void)fail_memory_at(n);
+        const size_t length = drop_in.summary(text, sizeof text);
+        (void)fail_memory_at(0);
+        wrong += length > whole || length != strlen(text);
+        empty += length == 0;
+    }
+    CHECK(wrong == 0 && empty > 0, "%d wrong, %d empty", wrong, empty);
+    CHECK(drop_in.summary(text, sizeof text) == whole, "afterwards");
+}
+
 /* A second drop-in, in another file: the one that was installed last is called, and each leaves
  * alone what the other one has changed since. */
 static void two_drop_ins(void)
@@ -342,6 +389,8 @@ int main(int argc, char **argv)
         {"forks_meanwhile", forks_meanwhile},
         {"under_way", under_way},
         {"looked_at_again", looked_at_again},
+        {"no_memory", no_memory},
+        {"no_memory_to_tell", no_memory_to_tell},
         {"two_drop_ins", two_drop_ins},
         {NULL, NULL},
     };

@@ -91,12 +91,13 @@ static int list(struct dl_phdr_info *info, size_t size, void *user)
     if (o->count == l->room) {
         const int room = 2 * l->room + 64;
         duo_blas_object *const more = realloc(o->object, (size_t)room * sizeof *more);
-        if (more == NULL) return 1;
+        if (more == NULL) return o->cut = true;
         o->object = more;
         l->room = room;
     }
     char *const path = strdup(info->dlpi_name);
-    if (path != NULL) o->object[o->count++] = (duo_blas_object){path, info->dlpi_addr};
+    if (path == NULL) return o->cut = true;
+    o->object[o->count++] = (duo_blas_object){path, info->dlpi_addr};
     return 0;
 }
 
@@ -111,7 +112,7 @@ void duo_blas_free_objects(duo_blas_objects *objects)
 {
     for (int i = 0; i < objects->count; i++) free(objects->object[i].path);
     free(objects->object);
-    *objects = (duo_blas_objects){NULL, 0, 0};
+    *objects = (duo_blas_objects){.count = 0};
 }
 
 bool duo_blas_is_private(const char *path)
