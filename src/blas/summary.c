@@ -159,7 +159,7 @@ static void write_quietly(int file, const char *text, size_t length)
     sigaddset(&ours, SIGXFSZ);
     sigaddset(&ours, SIGPIPE);
     sigpending(&pending);
-    if (pthread_sigmask(SIG_BLOCK, &ours, &before) != 0) return;
+    pthread_sigmask(SIG_BLOCK, &ours, &before);
     const bool failed = write(file, text, length) < 0;
     const int signal = errno == EFBIG ? SIGXFSZ : SIGPIPE;
     if (failed && (errno == EFBIG || errno == EPIPE) && !sigismember(&pending, signal)) {

@@ -126,8 +126,7 @@ static void look_into(object *o, const char *path)
 static bool comes_late(const char *name)
 {
     Dl_info first;
-    void *const address = dlsym(RTLD_DEFAULT, name);
-    return address == NULL || dladdr(address, &first) == 0 || first.dli_fbase != duo_blas_where();
+    return dladdr(dlsym(RTLD_DEFAULT, name), &first) == 0 || first.dli_fbase != duo_blas_where();
 }
 
 /* Notes a served name that is bound to another library. */
@@ -137,8 +136,7 @@ static void see_bound(object *o, const duo_blas_asked *asked)
     if (!is_ours(asked->name)) return;
     /* Until the first call an entry may lead back into the object. */
     if (dladdr(asked->given, &given) == 0 || given.dli_fbase == duo_blas_where() ||
-        given.dli_fname == NULL || dladdr((const void *)asked->place, &asking) == 0 ||
-        given.dli_fbase == asking.dli_fbase)
+        dladdr((const void *)asked->place, &asking) == 0 || given.dli_fbase == asking.dli_fbase)
         return;
     if (*o->bound == '\0') o->late = comes_late(asked->name);
     const char *const slash = strrchr(given.dli_fname, '/');
