@@ -64,6 +64,7 @@ static int uninstall(void)
 static int open_twice(void)
 {
     static const char *const files[] = {TEST_PLUG, TEST_PLUG_DOUBLE};
+    if (call_plug(TEST_PLUG_ODD, 0) < 0.0) return 1; /* it calls DuoBLAS, as this program does */
     for (int i = 0; i < 2; i++)
         if (call_plug(files[i], 0) < 0.0 ||
             call_plug(getenv(i == 0 ? "TWIN_0" : "TWIN_1"), 0) < 0.0)
@@ -246,11 +247,14 @@ static void several_of_a_kind(void)
     char one[520], two[520];
     test_folder_begin();
     snprintf(one, sizeof one, "TWIN_0=%s", copy(TEST_PLUG, "another.so"));
-    snprintf(two, sizeof two, "TWIN_1=%s", copy(TEST_PLUG_DOUBLE, "another_double.so"));
+    snprintf(two, sizeof two, "TWIN_1=%s", copy(TEST_PLUG_DOUBLE, "libmkl_twin.so"));
     const char *said = summary_with("twice", one, two);
-    test_contains(said, "  sgemm           2          2");
+    test_contains(said, "  sgemm           3          3");
     test_contains(said, "  plug_double.so asks for dgemm_");
+    test_contains(said, "  libmkl_twin.so has MKL, which calls its own sgemm\n");
+    test_contains(said, "  exe calls DuoBLAS itself (duo_sasum)");
     lacks(said, "another");
+    lacks(said, "plug_odd.so calls");
 
     snprintf(one, sizeof one, "MANY_IN=%s", test_folder());
     for (int i = 0; i < MANY; i++) {

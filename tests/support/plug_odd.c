@@ -17,6 +17,7 @@ void _Z5sgemmv(void) WEAK;
 void sgemm_of_a_very_long_name_that_no_library_of_this_world_has_and_none_will_have(void) WEAK;
 void sgemmtr_(void) WEAK;
 float ssum_(const int *, const float *, const int *) WEAK; /* own_blas has none */
+void duo_sasum(void) WEAK;                                 /* as if this called DuoBLAS itself */
 bool plug_is_left_alone(void);
 float plug_sum(float a, float b);
 void xerbla_64_(const char *name, const int64_t *argument, size_t length);
@@ -34,6 +35,8 @@ struct __attribute__((packed)) uneven {
     void *address;
 };
 static volatile struct uneven uneven = {1, (void *)sgemm_};
+
+__attribute__((used)) static void (*volatile native)(void) = duo_sasum;
 
 /* In memory that was read-only before the loader wrote to it. */
 __asm__(".section .fixed, \"a\"\n"
