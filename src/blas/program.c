@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "blas/blas.h"
+#include "blas/loaded.h"
 
 enum { NEIGHBOURS = 1 << 16 }; /* bytes that count as one object, for code in no object */
 
@@ -36,9 +37,8 @@ static _Atomic(object *) objects;
 
 static bool is_ours(void *address)
 {
-    Dl_info theirs, ours;
-    return dladdr(address, &theirs) == 0 || dladdr((const void *)&objects, &ours) == 0 ||
-           theirs.dli_fbase == ours.dli_fbase;
+    Dl_info theirs;
+    return dladdr(address, &theirs) == 0 || theirs.dli_fbase == duo_blas_where();
 }
 
 static plain_function find(void *scope, const char *name)
