@@ -4,11 +4,16 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "support/child.h"
+#include "support/folder.h"
 #include "support/harness.h"
 
 /* ---- The program ---- */
@@ -25,7 +30,29 @@ static void multiply(sgemm_function sgemm, int m, int n, int k, const float *a, 
     sgemm("N", "N", &m, &n, &k, &one, a, &m, b, &k, &zero, c, &m);
 }
 
+enum { LENGTH = 1 << 30 }; /* of a summary's file, nearly all of which is a hole */
 enum { EDGE = 2000, THIN = 16, MIDDLE = 600, SIDE = 512, SMALL = 32 };
+
+/* What hinders the summary: a limit of the length of files, which is reached, also where its signal
+ * waits already; a full device; a pipe without a reader. */
+static bool hinder(const char *how)
+{
+    int ends[2];
+    if (strcmp(how, "limit") == 0 || strcmp(how, "pending") == 0) {
+        const struct rlimit most = {LENGTH, LENGTH};
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGXFSZ);
+        if (*how == 'p' && (sigprocmask(SIG_BLOCK, &set, NULL) != 0 || raise(SIGXFSZ) != 0))
+            return false;
+        return setrlimit(RLIMIT_FSIZE, &most) == 0;
+    }
+    if (strcmp(how, "full") == 0) {
+        const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+        return full >= 0 && dup2(full, STDERR_FILENO) >= 0;
+    }
+    return pipe2(ends, O_CLOEXEC) == 0 && close(ends[0]) == 0 && dup2(ends[1], STDERR_FILENO) >= 0;
+}
 
 static int be_program(const char *task)
 {
@@ -40,7 +67,12 @@ static int be_program(const char *task)
         for (int i = 0; i < 16; i++) multiply(sgemm, EDGE, EDGE, EDGE, a, b, c);
     else if (strcmp(task, "short") == 0)
         multiply(sgemm, MIDDLE, MIDDLE, MIDDLE, a, b, c);
-    else if (strcmp(task, "small") == 0)
+    else if (strcmp(task, "nothing") == 0)
+        multiply(sgemm, SMALL, 0, SMALL, a, b, c);
+    else if (strncmp(task, "hindered ", 9) == 0) {
+        multiply(sgemm, SMALL, SMALL, SMALL, a, b, c);
+        if (!hinder(task + 9)) return 1;
+    } else if (strcmp(task, "small") == 0)
         for (int i = 0; i < 20; i++) multiply(sgemm, SMALL, SMALL, SMALL, a, b, c);
     else
         for (int i = 0; i < 6; i++) {
@@ -54,7 +86,8 @@ static int be_program(const char *task)
 static int run(const char *task, const char *drop_in)
 {
     char *const arguments[] = {"/proc/self/exe", "child", strdup(task), NULL};
-    if (setenv("DUOBLAS_SUMMARY", "stderr", 1) != 0) return 1;
+    const char *const to = getenv("SUMMARY_TO");
+    if (setenv("DUOBLAS_SUMMARY", to != NULL ? to : "stderr", 1) != 0) return 1;
     if (setenv("LD_PRELOAD", drop_in, 1) != 0) return 1;
     execv("/proc/self/exe", arguments);
     return 1;
@@ -73,7 +106,7 @@ static const char *summary_of(const char *drop_in, const char *task, const char 
         "DUOBLAS_PROFILE=", "OMP_NUM_THREADS=1", "CUDA_VISIBLE_DEVICES=", setting, another, NULL};
     test_case("summary/%s/%s/%s", drop_in, task, setting);
     snprintf(whole, sizeof whole, "%s %s", drop_in, task);
-    test_child_run(whole, settings, 60, &child);
+    test_child_run(whole, settings, 600, &child);
     CHECK(child.exit_status == 0, "exit status %d, \"%s\"", child.exit_status, child.err);
     return child.err;
 }
@@ -92,8 +125,7 @@ static void without_gpu(void)
     lacks(said, "too small");
 
     said = summary_of("run", "short", "DUOBLAS_PATH=auto", NULL);
-    lacks(said, "on an H100"); /* opening it takes longer */
-    lacks(said, "too small");
+    lacks(said, "too small"); /* test_tally.c compares its time with that of opening a GPU */
 
     said = summary_of("run", "small", "DUOBLAS_PATH=auto", NULL);
     test_contains(said, "no call would be faster on a GPU: all are too small");
@@ -128,6 +160,45 @@ static void remembered(void)
 
     said = summary_of("sim", "rewritten", "DUOBLAS_PATH=gpu", "DUOBLAS_REMEMBER=0");
     test_contains(said, "5.2 MB came again"); /* B alone */
+
+    said = summary_of("sim", "again", "DUOBLAS_PATH=gpu", "DUOBLAS_REMEMBER="); /* as not set */
+    test_contains(said, "not sent again, as they were the same: 4.2 MB");
+    lacks(said, "came again");
+}
+
+/* Without work there is nothing to advise, nor a reason why no call came. */
+static void nothing_to_do(void)
+{
+    const char *said = summary_of("run", "nothing", "DUOBLAS_PATH=cpu", NULL);
+    test_contains(said, "  sgemm           1          0          0       0.000 ");
+    lacks(said, "DUOBLAS_PATH");
+    lacks(said, "has loaded no BLAS");
+}
+
+static void not_wanted(void)
+{
+    const char *const said = summary_of("run", "small", "DUOBLAS_PATH=cpu", "SUMMARY_TO=");
+    CHECK(*said == '\0', "it says \"%s\"", said);
+}
+
+/* A summary that cannot be written costs the program nothing: it ends as it would without. */
+static void not_to_be_written(void)
+{
+    static const char *const ways[] = {"limit", "pending", "full", "pipe"};
+    char file[500], to[520];
+    test_folder_begin();
+    snprintf(file, sizeof file, "%s/summary", test_folder());
+    snprintf(to, sizeof to, "SUMMARY_TO=%s", file);
+    for (int i = 0; i < 4; i++) {
+        char task[30];
+        snprintf(task, sizeof task, "hindered %s", ways[i]);
+        const int made = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        CHECK(made >= 0 && ftruncate(made, LENGTH) == 0, "no file: %s", strerror(errno));
+        (void)summary_of("run", task, "DUOBLAS_PATH=cpu", i < 2 ? to : NULL);
+        CHECK(lseek(made, 0, SEEK_END) == LENGTH, "the file has another length");
+        (void)close(made);
+    }
+    test_folder_end();
 }
 
 int main(int argc, char **argv)
@@ -136,6 +207,9 @@ int main(int argc, char **argv)
         {"without_gpu", without_gpu},
         {"gpu_unopened", gpu_unopened},
         {"remembered", remembered},
+        {"nothing_to_do", nothing_to_do},
+        {"not_wanted", not_wanted},
+        {"not_to_be_written", not_to_be_written},
         {NULL, NULL},
     };
     const char *const task = test_child_task(argc, argv);

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,10 @@
 #include <unistd.h>
 
 #include "support/child.h"
+#include "support/folder.h"
 #include "support/harness.h"
+
+enum { MANY = 10, ROOM = 256 }; /* libraries; children whose counts are kept */
 
 /* ---- The program ---- */
 
@@ -38,6 +42,47 @@ static void fork_a_worker(int calls, bool tells)
     (void)waitpid(child, NULL, 0);
 }
 
+/* Workers that end by _exit after some calls each. */
+static int be_parent(int workers, int calls)
+{
+    for (int i = 0; i < workers; i++) fork_a_worker(calls, false);
+    return call_plug(TEST_PLUG, 0) == 6.0 ? 0 : 1;
+}
+
+/* Calls are counted also after the drop-in was undone where it was never installed. */
+static int uninstall(void)
+{
+    void (*uninstalled)(void);
+    void *const address = dlsym(RTLD_DEFAULT, "duo_blas_uninstall");
+    if (address == NULL) return 1;
+    memcpy(&uninstalled, &address, sizeof uninstalled);
+    uninstalled();
+    return call_plug(TEST_PLUG, 0) == 6.0 ? 0 : 1;
+}
+
+/* Two libraries of each kind. */
+static int open_twice(void)
+{
+    static const char *const files[] = {TEST_PLUG, TEST_PLUG_DOUBLE};
+    if (call_plug(TEST_PLUG_ODD, 0) < 0.0) return 1; /* it calls DuoBLAS, as this program does */
+    for (int i = 0; i < 2; i++)
+        if (call_plug(files[i], 0) < 0.0 ||
+            call_plug(getenv(i == 0 ? "TWIN_0" : "TWIN_1"), 0) < 0.0)
+            return 1;
+    return 0;
+}
+
+/* Libraries with an sgemm that is not served, in files numbered from 0. */
+static int open_many(void)
+{
+    char path[500];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(path, sizeof path, "%s/many%d.so", getenv("MANY_IN"), i);
+        if (dlopen(path, RTLD_NOW | RTLD_LOCAL) == NULL) return 1;
+    }
+    return 0;
+}
+
 /* As the summary will tell of. */
 static int be_program(const char *task)
 {
@@ -45,6 +90,13 @@ static int be_program(const char *task)
     if (strcmp(task, "itself") == 0)
         return duo_sasum(NULL, 1, &(const float){3.0f}, 1, &sum) == DUO_OK && sum == 3.0f ? 0 : 1;
     if (strcmp(task, "linked") == 0) return 0;
+    if (strcmp(task, "beside") == 0) return call_plug(TEST_PLUG, 0) == 6.0 ? 0 : 1;
+    if (strcmp(task, "wide") == 0) return call_plug(TEST_PLUG, 0) == 0.0 ? 0 : 1;
+    if (strcmp(task, "workers") == 0) return be_parent(2, 1);
+    if (strcmp(task, "crowd") == 0) return be_parent(ROOM + 2, 0);
+    if (strcmp(task, "uninstalled") == 0) return uninstall();
+    if (strcmp(task, "twice") == 0) return open_twice();
+    if (strcmp(task, "libraries") == 0) return open_many();
     if (strcmp(task, "plug") == 0) return call_plug(TEST_PLUG, 0) == 6.0 ? 0 : 1;
     if (strcmp(task, "deep") == 0) return call_plug(TEST_PLUG, RTLD_DEEPBIND) == 0.0 ? 0 : 1;
     if (strcmp(task, "late") == 0) return call_plug(TEST_PLUG, 0) == 0.0 ? 0 : 1;
@@ -70,6 +122,11 @@ static int run(char *task)
     if (setenv("DUOBLAS_RUN", process, 1) != 0) return 1;
     if (setenv("DUOBLAS_SUMMARY", "stderr", 1) != 0) return 1;
     const char *preloaded = TEST_DROP_IN;
+    char more[2000];
+    if (getenv("BESIDE") != NULL) {
+        snprintf(more, sizeof more, "%s:%s", TEST_DROP_IN, getenv("BESIDE"));
+        preloaded = more;
+    }
     if (strcmp(task, "late") == 0) preloaded = TEST_OWN_BLAS ":" TEST_DROP_IN;
     if (strcmp(task, "linked") == 0) preloaded = TEST_DROP_IN ":" TEST_PLUG_LINKED;
     if (setenv("LD_PRELOAD", preloaded, 1) != 0) return 1;
@@ -79,16 +136,19 @@ static int run(char *task)
 
 /* ---- The test ---- */
 
-static const char *summary_of(const char *task)
+static const char *summary_with(const char *task, const char *setting, const char *another)
 {
     static test_child child;
     char whole[32];
     test_case("unreached/%s", task);
     snprintf(whole, sizeof whole, "run %s", task);
-    test_child_run(whole, (const char *const[]){"DUOBLAS_PATH=cpu", NULL}, 60, &child);
+    test_child_run(whole, (const char *const[]){"DUOBLAS_PATH=cpu", setting, another, NULL}, 60,
+                   &child);
     CHECK(child.exit_status == 0, "exit status %d, \"%s\"", child.exit_status, child.err);
     return child.err;
 }
+
+static const char *summary_of(const char *task) { return summary_with(task, NULL, NULL); }
 
 static void lacks(const char *text, const char *what)
 {
@@ -145,10 +205,112 @@ static void reasons(void)
     lacks(said, "are not counted");
 }
 
+static void counted_children(void)
+{
+    const char *said = summary_of("workers");
+    test_contains(said, "what 2 forked children of process");
+    test_contains(said, "  sgemm           2          2");
+    lacks(said, "are not counted");
+
+    said = summary_of("crowd");
+    test_contains(said, "it forked 2 times: children that ended by _exit");
+    lacks(said, "forked child");
+
+    said = summary_of("uninstalled");
+    test_contains(said, "  sgemm           1          1");
+}
+
+/* ---- Libraries under other names ---- */
+
+/* In the test's folder; returns its path. */
+static const char *copy(const char *file, const char *name)
+{
+    static char path[2][500];
+    static int last;
+    char bytes[4096];
+    ssize_t got;
+    bool good = true;
+    last = 1 - last;
+    snprintf(path[last], sizeof path[last], "%s/%s", test_folder(), name);
+    const int from = open(file, O_RDONLY | O_CLOEXEC);
+    const int to = open(path[last], O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+    while ((got = read(from, bytes, sizeof bytes)) > 0)
+        good = good && write(to, bytes, (size_t)got) == got;
+    CHECK(good && got == 0, "%s was not copied", file);
+    (void)close(from);
+    (void)close(to);
+    return path[last];
+}
+
+static void several_of_a_kind(void)
+{
+    char one[520], two[520];
+    test_folder_begin();
+    snprintf(one, sizeof one, "TWIN_0=%s", copy(TEST_PLUG, "another.so"));
+    snprintf(two, sizeof two, "TWIN_1=%s", copy(TEST_PLUG_DOUBLE, "libmkl_twin.so"));
+    const char *said = summary_with("twice", one, two);
+    test_contains(said, "  sgemm           3          3");
+    test_contains(said, "  plug_double.so asks for dgemm_");
+    test_contains(said, "  libmkl_twin.so has MKL, which calls its own sgemm\n");
+    test_contains(said, "  exe calls DuoBLAS itself (duo_sasum)");
+    lacks(said, "another");
+    lacks(said, "plug_odd.so calls");
+
+    snprintf(one, sizeof one, "MANY_IN=%s", test_folder());
+    for (int i = 0; i < MANY; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "many%d.so", i);
+        (void)copy(TEST_HANDLERS, name);
+    }
+    said = summary_with("libraries", one, NULL);
+    for (int i = 0; i < 8; i++) {
+        char line[80];
+        snprintf(line, sizeof line, "  many%d.so has handlers_sgemm, a name that is not served", i);
+        test_contains(said, line);
+    }
+    lacks(said, "many8"); /* enough is enough */
+    test_folder_end();
+}
+
+/* A BLAS with 64-bit integers under plain names serves itself, unless one with 32 bits is there. */
+static void wide_libraries(void)
+{
+    static const struct {
+        const char *wide, *narrow;
+        bool serves;
+        const char *file;
+    } cases[] = {
+        {"libblas64.so.3", NULL, true, TEST_OWN_BLAS},
+        {"libopenblas64.so.0", NULL, true, TEST_OWN_BLAS},
+        {"libblas64.so.3", "libblas.so.3", false, TEST_OWN_BLAS},
+        {"libblas64.so.3", "libcblas.so.3", false, TEST_OWN_BLAS},
+        {"libblas64.so.3", "libopenblas.so.0", false, TEST_OWN_BLAS},
+        {"libopenblas64_.so.0", NULL, false, TEST_HANDLERS}, /* without sgemm_ */
+    };
+    test_folder_begin();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char beside[1100];
+        const char *const wide = copy(cases[i].file, cases[i].wide);
+        const char *const narrow =
+            cases[i].narrow != NULL ? copy(TEST_OWN_BLAS, cases[i].narrow) : wide;
+        snprintf(beside, sizeof beside, "BESIDE=%s:%s", wide, narrow);
+        const char *const said = summary_with(cases[i].serves ? "wide" : "beside", beside, NULL);
+        test_case("unreached/%s and %s", cases[i].wide, cases[i].narrow);
+        if (cases[i].serves)
+            test_contains(said, "has 64-bit integers under the same names: it serves itself");
+        else
+            lacks(said, "64-bit");
+    }
+    test_folder_end();
+}
+
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {
         {"reasons", reasons},
+        {"counted_children", counted_children},
+        {"several_of_a_kind", several_of_a_kind},
+        {"wide_libraries", wide_libraries},
         {NULL, NULL},
     };
     const char *const task = test_child_task(argc, argv);

@@ -32,10 +32,24 @@ static void wrong_arguments_end_nothing(void)
     }
 }
 
+/* The layout is the first argument, and Fortran's handlers do not know it. */
+static void wrong_layout(void)
+{
+    char text[400];
+    test_case("layout");
+    float a = 2.0f, c = 5.0f;
+    const blas_product p = {7, 'N', 'N', 1, 1, 1, 1.0f, &a, 1, &a, 1, 0.0f, &c, 1};
+    test_capture_begin();
+    (void)blas_sgemm(ABI_CBLAS, &p);
+    test_capture_end(text, sizeof text);
+    CHECK(strstr(text, "cblas_sgemm: argument 1 has") != NULL && c == 5.0f, "it says \"%s\"", text);
+}
+
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {
         {"wrong_arguments_end_nothing", wrong_arguments_end_nothing},
+        {"wrong_layout", wrong_layout},
         {NULL, NULL},
     };
     return test_main(argc, argv, "xerbla", tests);

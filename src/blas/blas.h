@@ -122,6 +122,11 @@ double duo_blas_clock(void);
  * addresses, of a product; NULL: it is none, or a batch. */
 void duo_blas_summary_add(double started, const double bytes[3], const float *const at[3]);
 
+/* ---- A process that runs already: install.c ---- */
+
+/* Has duo_blas_install been called? Then the loader does not lead calls here. */
+bool duo_blas_comes_at_run_time(void);
+
 /* ---- Why nothing was called, or hardly anything: unreached.c ---- */
 
 /* Writes a line for each reason. some: a few calls came. forks: the number of child processes, with

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static change *changes;
 static served *objects;
 static int change_count, object_count;
 static duo_blas_objects seen; /* that were looked at by the last call */
+static atomic_bool called;    /* duo_blas_install, at any time */
 
 /* ---- Memory that the loader has sealed ---- */
 
@@ -176,13 +178,11 @@ static void undo(int first_changes, int first_objects)
     }
 }
 
-/* Looking takes long if there are hundreds, and packages call for each that is loaded. The loader
- * appends new ones. */
+/* Looking takes long if there are hundreds, and packages call for each that is loaded. While none
+ * is unloaded, those that were seen are the first ones. */
 static bool was_seen(const duo_blas_objects *now, int i)
 {
-    return now->unloaded == seen.unloaded && i < seen.count &&
-           now->object[i].base == seen.object[i].base &&
-           strcmp(now->object[i].path, seen.object[i].path) == 0;
+    return now->unloaded == seen.unloaded && i < seen.count;
 }
 
 /* A fork waits until what is being changed is whole. */
@@ -193,12 +193,13 @@ static void watch_forks(void) { (void)pthread_atfork(before_fork, after_fork, af
 int duo_blas_install(int count)
 {
     static pthread_once_t watched = PTHREAD_ONCE_INIT;
-    bool good = true;
     if (duo_blas_where() == NULL) return -1;
+    atomic_store(&called, true);
     pthread_once(&watched, watch_forks);
     pthread_mutex_lock(&lock);
     duo_blas_objects now = duo_blas_loaded();
     const int changes_before = change_count, objects_before = object_count;
+    bool good = !now.cut;
     duo_blas_summary_count(count != 0);
     for (int i = 0; i < now.count && good; i++)
         good = was_seen(&now, i) || serve(now.object[i].path);
@@ -209,6 +210,8 @@ int duo_blas_install(int count)
     pthread_mutex_unlock(&lock);
     return leading;
 }
+
+bool duo_blas_comes_at_run_time(void) { return atomic_load(&called); }
 
 void duo_blas_uninstall(void)
 {

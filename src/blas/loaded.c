@@ -10,20 +10,28 @@
 
 /* ---- The dynamic section of an object ---- */
 
-/* A part of it; NULL: it is missing. */
+/* The loader has read it before: what each object must have is there. That is a table of symbols
+ * with their names, and the size of each table of relocations. */
+
+/* The entry with this tag; at the end: there is none. */
+static const ElfW(Dyn) * entry(const struct link_map *map, ElfW(Sxword) tag)
+{
+    const ElfW(Dyn) *d = map->l_ld;
+    while (d->d_tag != DT_NULL && d->d_tag != tag) d++;
+    return d;
+}
+
+/* A part of the object; NULL: it is missing. */
 static const void *part(const struct link_map *map, ElfW(Sxword) tag)
 {
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
-        if (d->d_tag == tag) /* most loaders have added the base already */
-            return (const void *)(d->d_un.d_ptr + (d->d_un.d_ptr < map->l_addr ? map->l_addr : 0));
-    return NULL;
+    const ElfW(Dyn) *const d = entry(map, tag);
+    if (d->d_tag == DT_NULL) return NULL; /* most loaders have added the base already */
+    return (const void *)(d->d_un.d_ptr + (d->d_un.d_ptr < map->l_addr ? map->l_addr : 0));
 }
 
 static size_t value(const struct link_map *map, ElfW(Sxword) tag)
 {
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
-        if (d->d_tag == tag) return (size_t)d->d_un.d_val;
-    return 0;
+    return (size_t)entry(map, tag)->d_un.d_val;
 }
 
 /* ---- The drop-in itself ---- */
@@ -37,13 +45,14 @@ const void *duo_blas_where(void)
     return dladdr((const void *)(uintptr_t)&duo_blas_where, &info) != 0 ? info.dli_fbase : NULL;
 }
 
-/* GNU's table of the names that an object defines: buckets by hash, each with a chain. */
+/* GNU's table of the names that an object defines: buckets by hash, each with a chain. There is at
+ * least one. */
 static const ElfW(Sym) * defined(const struct link_map *map, const char *name)
 {
     const uint32_t *const table = part(map, DT_GNU_HASH);
     const ElfW(Sym) *const symbols = part(map, DT_SYMTAB);
     const char *const names = part(map, DT_STRTAB);
-    if (table == NULL || symbols == NULL || names == NULL || table[0] == 0) return NULL;
+    if (table == NULL) return NULL;
     const uint32_t buckets = table[0], first = table[1];
     const uint32_t *const bucket = (const uint32_t *)((const ElfW(Addr) *)(table + 4) + table[2]);
     const uint32_t *const chain = bucket + buckets;
@@ -91,12 +100,13 @@ static int list(struct dl_phdr_info *info, size_t size, void *user)
     if (o->count == l->room) {
         const int room = 2 * l->room + 64;
         duo_blas_object *const more = realloc(o->object, (size_t)room * sizeof *more);
-        if (more == NULL) return 1;
+        if (more == NULL) return o->cut = true;
         o->object = more;
         l->room = room;
     }
     char *const path = strdup(info->dlpi_name);
-    if (path != NULL) o->object[o->count++] = (duo_blas_object){path, info->dlpi_addr};
+    if (path == NULL) return o->cut = true;
+    o->object[o->count++] = (duo_blas_object){path, info->dlpi_addr};
     return 0;
 }
 
@@ -111,7 +121,7 @@ void duo_blas_free_objects(duo_blas_objects *objects)
 {
     for (int i = 0; i < objects->count; i++) free(objects->object[i].path);
     free(objects->object);
-    *objects = (duo_blas_objects){NULL, 0, 0};
+    *objects = (duo_blas_objects){.count = 0};
 }
 
 bool duo_blas_is_private(const char *path)
@@ -131,7 +141,6 @@ void duo_blas_each_entry(const struct link_map *map,
     static const ElfW(Sxword) tables[][2] = {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}};
     const ElfW(Sym) *const symbols = part(map, DT_SYMTAB);
     const char *const names = part(map, DT_STRTAB);
-    if (symbols == NULL || names == NULL) return;
     for (int t = 0; t < 2; t++) {
         const ElfW(Rela) *const table = part(map, tables[t][0]);
         const size_t count = table != NULL ? value(map, tables[t][1]) / sizeof *table : 0;
@@ -173,7 +182,7 @@ static int note_all(struct dl_phdr_info *info, size_t size, void *user)
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             map.l_ld = (ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    if (map.l_ld != NULL) duo_blas_each_entry(&map, note_asked, a);
+    duo_blas_each_entry(&map, note_asked, a);
     return 1;
 }
 

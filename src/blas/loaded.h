@@ -30,7 +30,8 @@ typedef struct duo_blas_object {
 } duo_blas_object;
 typedef struct duo_blas_objects {
     duo_blas_object *object;
-    int count;
+    int count;                   /* in the order of the loader, which appends new ones */
+    bool cut;                    /* there was no memory for the others */
     unsigned long long unloaded; /* objects so far */
 } duo_blas_objects;
 duo_blas_objects duo_blas_loaded(void);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "blas/blas.h"
+#include "blas/loaded.h"
 
 enum { NEIGHBOURS = 1 << 16 }; /* bytes that count as one object, for code in no object */
 
@@ -36,9 +37,8 @@ static _Atomic(object *) objects;
 
 static bool is_ours(void *address)
 {
-    Dl_info theirs, ours;
-    return dladdr(address, &theirs) == 0 || dladdr((const void *)&objects, &ours) == 0 ||
-           theirs.dli_fbase == ours.dli_fbase;
+    Dl_info theirs;
+    return dladdr(address, &theirs) == 0 || theirs.dli_fbase == duo_blas_where();
 }
 
 static plain_function find(void *scope, const char *name)
@@ -46,7 +46,7 @@ static plain_function find(void *scope, const char *name)
     plain_function function = NULL;
     void *address = dlsym(scope, name);
     if (address == NULL || is_ours(address)) address = dlsym(RTLD_NEXT, name);
-    if (address != NULL && !is_ours(address)) memcpy(&function, &address, sizeof function);
+    memcpy(&function, &address, sizeof function); /* the next one is never ours */
     return function;
 }
 
@@ -58,13 +58,13 @@ typedef struct search {
 static int look_at(struct dl_phdr_info *info, size_t size, void *user)
 {
     search *const s = user;
-    uintptr_t low = UINTPTR_MAX, high = 0;
+    uintptr_t low = UINTPTR_MAX, high = 0; /* parts are in the order of their addresses */
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         if (info->dlpi_phdr[i].p_type != PT_LOAD) continue;
         const uintptr_t from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
         if (from < low) low = from;
-        if (from + info->dlpi_phdr[i].p_memsz > high) high = from + info->dlpi_phdr[i].p_memsz;
+        high = from + info->dlpi_phdr[i].p_memsz;
     }
     if (s->address < low || s->address >= high) return 0;
     const size_t length = strlen(info->dlpi_name);

@@ -159,7 +159,7 @@ static void write_quietly(int file, const char *text, size_t length)
     sigaddset(&ours, SIGXFSZ);
     sigaddset(&ours, SIGPIPE);
     sigpending(&pending);
-    if (pthread_sigmask(SIG_BLOCK, &ours, &before) != 0) return;
+    pthread_sigmask(SIG_BLOCK, &ours, &before);
     const bool failed = write(file, text, length) < 0;
     const int signal = errno == EFBIG ? SIGXFSZ : SIGPIPE;
     if (failed && (errno == EFBIG || errno == EPIPE) && !sigismember(&pending, signal)) {
@@ -314,8 +314,7 @@ void duo_blas_summary_add(double started, const double bytes[3], const float *co
     duo_decision d = {.size = offsetof(duo_decision, parts)}; /* parts and reason take longer */
     if (duo_explain_last(NULL, &d) != DUO_OK || d.operation == NULL) return;
     int operation = 0;
-    while (operation < OPERATIONS && strcmp(names[operation], d.operation) != 0) operation++;
-    if (operation == OPERATIONS) return;
+    while (strcmp(names[operation], d.operation) != 0) operation++; /* it is one of ours */
 
     pthread_mutex_lock(&lock);
     duo_blas_tally_call(&tallies[operation], &d, seconds, bytes, remembers ? NULL : at, forked);

@@ -209,7 +209,8 @@ void duo_blas_tell_learned(FILE *file, const tally *all)
 void duo_blas_tell_checked(FILE *file)
 {
     int64_t checked = 0, wrong = 0;
-    if (duo_get_verified(&checked, &wrong) != DUO_OK || checked == 0) return;
+    (void)duo_get_verified(&checked, &wrong);
+    if (checked == 0) return;
     fprintf(file, "  checked: %lld results; %lld of them were wrong\n", (long long)checked,
             (long long)wrong);
 }

@@ -126,8 +126,7 @@ static void look_into(object *o, const char *path)
 static bool comes_late(const char *name)
 {
     Dl_info first;
-    void *const address = dlsym(RTLD_DEFAULT, name);
-    return address == NULL || dladdr(address, &first) == 0 || first.dli_fbase != duo_blas_where();
+    return dladdr(dlsym(RTLD_DEFAULT, name), &first) == 0 || first.dli_fbase != duo_blas_where();
 }
 
 /* Notes a served name that is bound to another library. */
@@ -137,8 +136,7 @@ static void see_bound(object *o, const duo_blas_asked *asked)
     if (!is_ours(asked->name)) return;
     /* Until the first call an entry may lead back into the object. */
     if (dladdr(asked->given, &given) == 0 || given.dli_fbase == duo_blas_where() ||
-        given.dli_fname == NULL || dladdr((const void *)asked->place, &asking) == 0 ||
-        given.dli_fbase == asking.dli_fbase)
+        dladdr((const void *)asked->place, &asking) == 0 || given.dli_fbase == asking.dli_fbase)
         return;
     if (*o->bound == '\0') o->late = comes_late(asked->name);
     const char *const slash = strrchr(given.dli_fname, '/');
@@ -207,8 +205,9 @@ static bool tell(FILE *to, const report *r, const object *o)
         fprintf(to, "  %s has MKL, which calls its own sgemm\n", o->title);
     else if (*o->bound != '\0')
         fprintf(to, "  %s got %s of %s from the loader: %s\n", o->title, o->bound, o->to,
-                o->late ? "that library stands before the drop-in"
-                        : "it was opened with RTLD_DEEPBIND");
+                duo_blas_comes_at_run_time() ? "duo_blas_install has not been called since"
+                : o->late                    ? "that library stands before the drop-in"
+                                             : "it was opened with RTLD_DEEPBIND");
     else if (*o->has != '\0' && !o->program) {
         if (*r->asks.asks != '\0' || *r->double_.double_ != '\0' || *r->direct.direct != '\0' ||
             r->bound)
