@@ -200,10 +200,12 @@ int duo_blas_install(int count)
     duo_blas_objects now = duo_blas_loaded();
     const int changes_before = change_count, objects_before = object_count;
     bool good = !now.cut;
-    duo_blas_summary_count(count != 0);
     for (int i = 0; i < now.count && good; i++)
         good = was_seen(&now, i) || serve(now.object[i].path);
-    if (!good) undo(changes_before, objects_before);
+    if (good)
+        duo_blas_summary_count(count != 0);
+    else
+        undo(changes_before, objects_before);
     duo_blas_free_objects(good ? &seen : &now);
     if (good) seen = now;
     const int leading = good ? object_count : -1;
