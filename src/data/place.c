@@ -99,15 +99,15 @@ static duo_status download(duo_resources *res, const duo_operand *o, duo_operand
         const int64_t elements = (int64_t)((high - low) / sizeof(float));
         float *const all = malloc((size_t)elements * sizeof(float));
         if (all == NULL) return DUO_ERR_MEMORY;
-        status = duo_download(res, all, elements, (const float *)low, elements, elements, 1, false);
+        status = duo_download(res, all, elements, (const float *)low, elements, elements, 1);
         if (status == DUO_OK) {
             const float *element = all + ((uintptr_t)o->address - low) / sizeof(float);
             for (int64_t i = 0; i < o->columns; i++, element += o->ld) local->address[i] = *element;
         }
         free(all);
     } else {
-        status = duo_download(res, local->address, local->ld, o->address, o->ld, o->rows,
-                              o->columns, false);
+        status =
+            duo_download(res, local->address, local->ld, o->address, o->ld, o->rows, o->columns);
     }
     return status == DUO_OK ? duo_transfer_across(res, local->held->device) : status;
 }
