@@ -94,10 +94,10 @@ static duo_status multiply_across(world *w)
     return status;
 }
 
-static const step steps[] = {make_both,   change_across, read_both,       make_both,
-                             change_part, read_both,     sum_into_second, read_both,
-                             make_both,   write_across,  make_both,       sum_first,
-                             make_both,   read_both,     multiply_across, read_both};
+static const step steps[] = {make_both,       change_across,   read_both, make_both, change_part,
+                             read_both,       sum_into_second, read_both, make_both, write_across,
+                             make_both,       sum_first,       make_both, read_both, make_both,
+                             multiply_across, read_both};
 
 enum { STEPS = sizeof steps / sizeof steps[0] };
 
@@ -183,8 +183,32 @@ static void every_call_fails(void)
     alarm(0);
 }
 
+/* The kept bytes end within the result, which the GPU computes and the host stores. */
+static void result_over_the_end(void)
+{
+    float x[FLOATS], sum = test_poison();
+    test_reset();
+    test_case("coherence/result over the end");
+    duo_context *const ctx = test_context();
+    fill(x, FLOATS, 1);
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, x, sizeof x - 2));
+    check_sum(ctx, x, FLOATS - 1, sum_of(x, FLOATS - 1));
+    for (int i = 1; i < 4; i++) {
+        x[i] += 1.0f;
+        CHECK_STATUS(DUO_OK, duo_changed(ctx, x + i, sizeof *x));
+        const float expected = sum_of(x, FLOATS - 1);
+        CHECK_STATUS(DUO_OK, duo_ssum(ctx, FLOATS - 1, x, 1, x + FLOATS - 1));
+        CHECK(x[FLOATS - 1] == expected, "%g", (double)x[FLOATS - 1]);
+        CHECK_STATUS(DUO_OK, duo_ssum(ctx, FLOATS, x, 1, &sum));
+        CHECK(sum == 2.0f * expected, "%g", (double)sum);
+    }
+    CHECK_STATUS(DUO_OK, duo_release(ctx, x));
+    end_without_leaks(ctx);
+}
+
 static const test_entry tests[] = {
     {"every_call_fails", every_call_fails},
+    {"result_over_the_end", result_over_the_end},
     {NULL, NULL},
 };
 

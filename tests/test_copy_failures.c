@@ -21,6 +21,8 @@
 /* The pieces take every stage more than once; each ends with a few bytes that are no float. */
 enum { PIECE = 11, PIECES = 3 * DUO_STAGES, ODD = PIECE * PIECES + 2 };
 
+static char large[3 << 20]; /* needs larger stages */
+
 typedef struct bytes {
     duo_context *ctx;
     char from[ODD], back[ODD];
@@ -37,6 +39,7 @@ static duo_status there_and_back(bytes *w)
     if (status == DUO_OK)
         status = duo_copy(w->ctx, (char *)w->device + ODD - 2, w->from + ODD - 2, 2);
     if (status == DUO_OK) status = duo_copy(w->ctx, w->back, w->device, ODD);
+    if (status == DUO_OK) status = duo_copy(w->ctx, w->device, large, sizeof large);
     return status;
 }
 
@@ -56,7 +59,7 @@ static bool copies_fail(const mishap *what, int nth)
     if (!pins) sim_set_pinned(0);
     w.ctx = test_context();
     for (int i = 0; i < ODD; i++) w.from[i] = (char)(3 * i + nth);
-    CHECK_STATUS(DUO_OK, duo_malloc(w.ctx, ODD, &w.device));
+    CHECK_STATUS(DUO_OK, duo_malloc(w.ctx, sizeof large, &w.device));
     if (what->warm) CHECK_STATUS(DUO_OK, there_and_back(&w));
     const sim_kind counted = what->kind == SIM_KINDS ? SIM_COPY : what->kind;
     const uint64_t before = sim_count(counted);

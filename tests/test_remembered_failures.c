@@ -98,7 +98,7 @@ static void backend_fails(void)
 {
     static const sim_kind kinds[] = {SIM_ALLOCATE, SIM_PIN,   SIM_COPY,     SIM_LAUNCH, SIM_MARK,
                                      SIM_WAIT,     SIM_AFTER, SIM_CLASSIFY, SIM_KINDS};
-    static const mishap rows[] = {{.status = DUO_ERR_MEMORY, .times = 1},
+    static const mishap rows[] = {{.status = DUO_ERR_MEMORY, .times = -1},
                                   {.status = DUO_ERR_DEVICE, .times = 2},
                                   {.status = DUO_ERR_LOST, .times = 1}};
     const size_t least = duo_remembered_least;

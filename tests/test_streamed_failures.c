@@ -18,10 +18,10 @@
 #include "support/many_devices.h"
 #include "support/mishaps.h"
 
-enum { KINDS = 8 };
+enum { KINDS = 9 };
 
-static const sim_kind kinds[KINDS] = {SIM_AFTER,  SIM_COPY, SIM_MARK, SIM_WAIT,
-                                      SIM_LAUNCH, SIM_LINK, SIM_IDLE, SIM_ALLOCATE};
+static const sim_kind kinds[KINDS] = {SIM_AFTER, SIM_COPY, SIM_MARK,     SIM_WAIT, SIM_LAUNCH,
+                                      SIM_LINK,  SIM_IDLE, SIM_ALLOCATE, SIM_OPEN};
 
 /* Twice, as most calls are tried twice; or the device is lost. */
 static const mishap rows[] = {{.status = DUO_ERR_DEVICE, .times = 2},
