@@ -372,11 +372,43 @@ static void remembered_earn_credit(void)
     duo_remembered_least = least;
 }
 
+/* Products of arrays that are too small to stay earn nothing; of one array that is both factors, A
+ * alone stays, and B is a part of it. */
+static void one_array_earns_credit(void)
+{
+    enum { ROWS = 256, CALLS = 12 };
+    static float factor[ROWS * ROWS], result[ROWS * ROWS];
+    const size_t least = duo_remembered_least;
+    for (int large = 0; large < 2; large++) {
+        int remembered = 0;
+        test_case("credit/one array/%s", large ? "large" : "small");
+        duo_remembered_least = sizeof factor + !large;
+        new_machine(1e-3, 0.0);
+        duo_context *const ctx = context_on(DUO_PATH_AUTO);
+        CHECK_STATUS(DUO_OK, duo_set_remember(ctx, DUO_REMEMBER_BYTES));
+        CHECK_STATUS(DUO_OK, duo_warm_up(ctx));
+        for (int call = 0; call < CALLS; call++) {
+            CHECK_STATUS(DUO_OK,
+                         duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, ROWS, ROWS, ROWS,
+                                   1.0f, factor, ROWS, factor, ROWS, 0.0f, result, ROWS));
+            const duo_decision d = last_decision(ctx);
+            CHECK((d.residence[0] == DUO_AT_REMEMBERED) == (d.residence[1] == DUO_AT_REMEMBERED),
+                  "A at %d, B at %d", (int)d.residence[0], (int)d.residence[1]);
+            remembered += d.residence[0] == DUO_AT_REMEMBERED;
+        }
+        CHECK((remembered > 0) == large, "%d remembered", remembered);
+        CHECK_STATUS(DUO_OK, duo_trim(ctx));
+        test_context_end(ctx);
+    }
+    duo_remembered_least = least;
+}
+
 int main(int argc, char **argv)
 {
     (void)duo_blas_library_get(); /* a made machine is measured with it */
     static const test_entry tests[] = {{"batches_earn_credit", batches_earn_credit},
                                        {"remembered_earn_credit", remembered_earn_credit},
+                                       {"one_array_earns_credit", one_array_earns_credit},
                                        {"parts_earn_nothing", parts_earn_nothing},
                                        {"batches_are_learned_from", batches_are_learned_from},
                                        {"batches_explain_themselves", batches_explain_themselves},

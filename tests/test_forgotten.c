@@ -54,6 +54,17 @@ static int forget_to_tell(void)
     ok = ok && duo_ssum(ctx, 100, x + 5000, 1, &middle) == DUO_OK;
     ok = ok && middle == 2.0f * sum_of(x + 5000, 100);
     ok = ok && duo_ssum(ctx, 16, x + N - 16, 1, &last) == DUO_OK && last == sum_of(x + N - 16, 16);
+    /* The newer bytes are the array's first, or its last. */
+    for (int end = 0; end < 2; end++) {
+        float *const newer = y + 900 * end, *const older = y + 100 * (1 - end);
+        ok = ok && duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 10, 10, 10, 0.0f, NULL,
+                             10, NULL, 10, 2.0f, newer, 10) == DUO_OK;
+        older[450] += 2.0f;
+        const float doubled = 2.0f * sum_of(newer, 100);
+        ok = ok && duo_ssum(ctx, 1000, y, 1, &sum) == DUO_OK;
+        ok = ok && sum == doubled + sum_of(older, 900);
+        ok = ok && duo_fetch(ctx, y, sizeof y) == DUO_OK && sum_of(newer, 100) == doubled;
+    }
     ok = ok && duo_release(ctx, x) == DUO_OK && duo_release(ctx, y) == DUO_OK;
     ok = ok && middle == sum_of(x + 5000, 100);
     return ok && duo_destroy(ctx) == DUO_OK && sim_leaks() == 0 && sim_violations() == 0 ? 0 : 1;

@@ -3,6 +3,7 @@
  * on the host survive, data only on the device are told to be lost, and later calls are right.
  */
 #define _GNU_SOURCE
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "call/context.h"
+#include "data/checked.h"
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"
 #include "support/data.h"
@@ -320,6 +322,60 @@ static void counted_when_lost(void)
     alarm(0);
 }
 
+/* ---- Numbers of devices ---- */
+
+/* A queue answered that a device is lost: it need not be the queue's own. */
+static void which_is_lost(void)
+{
+    begin_case("lost/which");
+    test_reset();
+    sim_set_devices(3);
+    CHECK(duo_device_found_lost(1) == 1, "all answer");
+    sim_lose(2);
+    CHECK(duo_device_found_lost(0) == 2, "another device was found");
+    CHECK(duo_device_usable(0) && duo_device_usable(1) && !duo_device_usable(2), "which is lost?");
+    alarm(0);
+}
+
+static void no_such_device(void)
+{
+    static const int numbers[] = {-1, DUO_MOST_DEVICES, DUO_MOST_DEVICES + 1};
+    begin_case("lost/no such device");
+    test_reset();
+    const int before = duo_devices_losses();
+    for (int i = 0; i < 3; i++) {
+        for (int time = 0; time < 2; time++) duo_checked_device(numbers[i]);
+        duo_device_lose(numbers[i], "it is not there");
+        CHECK(strcmp(duo_device_why(numbers[i]), "there is no device of this number") == 0, "%s",
+              duo_device_why(numbers[i]));
+        CHECK(isinf(duo_device_most(numbers[i])), "%g bytes", duo_device_most(numbers[i]));
+    }
+    CHECK(duo_devices_losses() == before, "%d are lost", duo_devices_losses() - before);
+    alarm(0);
+}
+
+static duo_status a_hundred(int *count)
+{
+    *count = 100;
+    return DUO_OK;
+}
+
+/* A machine with more devices than the library can name. */
+static void too_many_devices(void)
+{
+    const char *why;
+    duo_backend backend = *sim_backend();
+    begin_case("lost/too many devices");
+    test_reset();
+    backend.count = a_hundred;
+    duo_backend_install(&backend);
+    CHECK(duo_devices(&why) == DUO_MOST_DEVICES, "%d devices", duo_devices(&why));
+    CHECK(duo_device_usable(DUO_MOST_DEVICES - 1), "the last one cannot be used");
+    CHECK(!duo_device_usable(DUO_MOST_DEVICES), "one more can be used");
+    duo_backend_install(sim_backend());
+    alarm(0);
+}
+
 static const test_entry tests[] = {
     {"lost_without_data", lost_without_data},
     {"lost_between_calls", lost_between_calls},
@@ -327,6 +383,9 @@ static const test_entry tests[] = {
     {"neighbour_lost", neighbour_lost},
     {"lost_while_sent", lost_while_sent},
     {"counted_when_lost", counted_when_lost},
+    {"which_is_lost", which_is_lost},
+    {"no_such_device", no_such_device},
+    {"too_many_devices", too_many_devices},
     {NULL, NULL},
 };
 

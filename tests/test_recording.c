@@ -14,6 +14,7 @@
 #include "data/recording.h"
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"
+#include "support/failing_memory.h"
 #include "support/harness.h"
 
 /* Seconds that a GPU's events may be off; the simulated clock counts nanoseconds. */
@@ -225,6 +226,77 @@ static void refused(void)
     free(recording.record);
 }
 
+/* Whatever fails while a product is recorded, the product is right; the recording tells whether it
+ * is complete. */
+static void fails_in_between(void)
+{
+    static const sim_kind kinds[] = {SIM_MARK, SIM_WAIT, SIM_IDLE};
+    if (!test_on_sim()) return;
+    for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+        bool reached = true;
+        int incomplete = 0;
+        for (int nth = 1; reached && nth < 400; nth += 1 + nth / 2) {
+            operands o;
+            test_reset();
+            test_case("recording/fails/%d/%d", (int)kinds[kind], nth);
+            duo_context *const ctx = test_context();
+            duo_recording recording = {.count = 0};
+            if (make(&o, ctx, true)) {
+                duo_context_of(ctx)->resources.recording = &recording;
+                const uint64_t before = sim_count(kinds[kind]);
+                sim_fail(kinds[kind], nth, DUO_ERR_DEVICE, 2);
+                multiply(&o);
+                reached = sim_count(kinds[kind]) - before >= (uint64_t)nth;
+                sim_fail(kinds[kind], 0, DUO_OK, 0);
+                CHECK(recording.complete || reached, "it is not complete");
+                incomplete += !recording.complete;
+                duo_context_of(ctx)->resources.recording = NULL;
+            }
+            give_back(&o);
+            (void)duo_destroy(ctx); /* a device that cannot be waited for is given up */
+            free(recording.record);
+            CHECK(sim_violations() == 0, "%d violations", sim_violations());
+        }
+        CHECK(incomplete > 0, "all were complete");
+    }
+}
+
+/* A batch with device memory for a few products: more records than there is room for at first. */
+static void many_records(void)
+{
+    enum { EDGE = 16, SIZE = EDGE * EDGE, PRODUCTS = 300, ALL = PRODUCTS * SIZE };
+    static float a[ALL], c[ALL];
+    if (!test_on_sim()) return;
+    sim_set_memory(24 << 10);
+    duo_backend_install(sim_backend());
+    duo_context *const ctx = test_context();
+    duo_resources *const res = &duo_context_of(ctx)->resources;
+    for (int i = 0; i < ALL; i++) a[i] = 1.0f;
+    for (int nth = 0; nth <= 2 && (nth == 0 || fail_memory_at(0)); nth++) {
+        duo_recording recording = {.count = 0};
+        int wrong = 0;
+        test_case("recording/many records/%d", nth);
+        memset(c, 0, sizeof c);
+        CHECK_STATUS(DUO_OK, duo_warm_up(ctx));
+        res->recording = &recording;
+        (void)fail_memory_at(nth);
+        CHECK_STATUS(DUO_OK,
+                     duo_sgemm_strided_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE,
+                                               EDGE, EDGE, 1.0f, a, EDGE, SIZE, a, EDGE, SIZE, 0.0f,
+                                               c, EDGE, SIZE, PRODUCTS));
+        (void)fail_memory_at(0);
+        res->recording = NULL;
+        for (int i = 0; i < ALL; i++) wrong += !(c[i] == (float)EDGE);
+        CHECK(wrong == 0, "%d elements are wrong", wrong);
+        if (nth == 0)
+            CHECK(recording.complete && recording.count > 256, "%d records", recording.count);
+        else
+            CHECK(!recording.complete, "it is complete without memory");
+        free(recording.record);
+    }
+    test_context_end(ctx);
+}
+
 /* ---- Progress ---- */
 
 typedef struct told {
@@ -294,8 +366,13 @@ static void progress(void)
 
 int main(int argc, char **argv)
 {
-    static const test_entry tests[] = {{"pinned", pinned},     {"pageable", pageable},
-                                       {"blocks", in_blocks},  {"refused", refused},
-                                       {"progress", progress}, {NULL, NULL}};
+    static const test_entry tests[] = {{"pinned", pinned},
+                                       {"pageable", pageable},
+                                       {"blocks", in_blocks},
+                                       {"refused", refused},
+                                       {"fails_in_between", fails_in_between},
+                                       {"many_records", many_records},
+                                       {"progress", progress},
+                                       {NULL, NULL}};
     return test_main(argc, argv, "recording", tests);
 }

@@ -19,7 +19,6 @@ static void tell(const duo_resources *res, const duo_region *region, duo_range l
 duo_status duo_forgotten_look(duo_resources *res, duo_region *region, duo_range part)
 {
     duo_samples *const samples = region->samples;
-    if (samples == NULL || region->device_copy == NULL) return DUO_OK;
     /* A call of another thread that computes on the host notes its writes when it is done. */
     if (duo_residency_host_written(region)) return DUO_OK;
     const duo_range line = duo_samples_changed(samples, (const void *)region->low, part,

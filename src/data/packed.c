@@ -50,7 +50,7 @@ duo_packed *duo_packed_find(const duo_packed_list *list, const duo_packed *wante
 duo_packed *duo_packed_in(const duo_packed_list *list, const void *memory)
 {
     duo_packed *p = list->first;
-    while (p != NULL && p->memory != memory) p = p->next;
+    while (p->memory != memory) p = p->next;
     return p;
 }
 

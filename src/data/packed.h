@@ -49,7 +49,7 @@ duo_packed duo_packed_of(duo_algorithm_id algorithm, const void *clone, const du
 /* The packed operand in the list that is the same but for its memory; NULL: there is none. */
 duo_packed *duo_packed_find(const duo_packed_list *list, const duo_packed *wanted);
 
-/* The packed operand in this memory, or NULL. */
+/* The packed operand in this memory: there is one. */
 duo_packed *duo_packed_in(const duo_packed_list *list, const void *memory);
 
 /* Bytes of all packed operands of a side in the list. */

@@ -83,7 +83,7 @@ static duo_status reach(duo_resources *res, const duo_operand *o, duo_operand *l
  * uses a queue on the operand's device. */
 static bool only_own_lost(duo_status status, const duo_operand *local)
 {
-    return status == DUO_ERR_LOST && local->held != NULL && duo_device_usable(local->held->device);
+    return status == DUO_ERR_LOST && duo_device_usable(local->held->device);
 }
 
 /* Copies an operand from device to host memory, without gaps. */
@@ -99,15 +99,15 @@ static duo_status download(duo_resources *res, const duo_operand *o, duo_operand
         const int64_t elements = (int64_t)((high - low) / sizeof(float));
         float *const all = malloc((size_t)elements * sizeof(float));
         if (all == NULL) return DUO_ERR_MEMORY;
-        status = duo_download(res, all, elements, (const float *)low, elements, elements, 1, false);
+        status = duo_download(res, all, elements, (const float *)low, elements, elements, 1);
         if (status == DUO_OK) {
             const float *element = all + ((uintptr_t)o->address - low) / sizeof(float);
             for (int64_t i = 0; i < o->columns; i++, element += o->ld) local->address[i] = *element;
         }
         free(all);
     } else {
-        status = duo_download(res, local->address, local->ld, o->address, o->ld, o->rows,
-                              o->columns, false);
+        status =
+            duo_download(res, local->address, local->ld, o->address, o->ld, o->rows, o->columns);
     }
     return status == DUO_OK ? duo_transfer_across(res, local->held->device) : status;
 }
@@ -149,7 +149,7 @@ duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call 
  * residency lock. */
 static duo_region *packed_in(const duo_operand *o, bool changed)
 {
-    if (!o->promised || !o->read || o->written || o->held != NULL) return NULL;
+    if (!o->promised || o->held != NULL) return NULL;
     duo_region *const region = changed ? duo_residency_of(o) : o->region;
     if (region == NULL || region->leaving || duo_region_lies_on_device(region)) return NULL;
     const duo_range part = duo_region_part(region, o);
@@ -279,7 +279,6 @@ static duo_status place_workspace(duo_resources *res, const duo_call *call, int 
     if (status != DUO_OK) return status;
     local->address = res->workspace[i].address;
     local->ld = o->rows;
-    if (!o->read) return DUO_OK;
     return duo_upload(res, local->address, local->ld, o->address, o->ld, o->rows, o->columns,
                       o->residence == DUO_AT_PINNED);
 }

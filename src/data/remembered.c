@@ -24,11 +24,10 @@ static bool remembers(const duo_resources *res, const duo_call *call)
            call->batch == NULL && res->others == 0;
 }
 
-/* May it be a remembered factor, or a part of one? */
+/* May A or B be a remembered factor, or a part of one? */
 static bool plain_factor(const duo_operand *o)
 {
-    return o->read && !o->written && !o->registered && !o->crosses &&
-           o->residence == DUO_AT_PAGEABLE;
+    return o->read && !o->registered && !o->crosses && o->residence == DUO_AT_PAGEABLE;
 }
 
 static void tell(const duo_resources *res, const duo_region *region)

@@ -34,7 +34,7 @@ static duo_tag tag_of(const duo_region *region, size_t block, const void *key)
 static bool same(const duo_byte_check *c, size_t block)
 {
     const duo_tag is = tag_of(c->region, block, c->key), was = c->region->tag[block];
-    return is.half[0] == was.half[0] && is.half[1] == was.half[1];
+    return memcmp(&is, &was, sizeof is) == 0;
 }
 
 void duo_remembered_bytes_look(duo_byte_check *c, size_t first, size_t end)

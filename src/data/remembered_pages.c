@@ -115,12 +115,15 @@ static bool any_pinned(duo_range pages)
 void duo_remembered_pages_watch(duo_resources *res, duo_region *region, const duo_operand *o)
 {
     char text[240];
-    const char *why = "the driver has pinned a part of it";
+    const char *why;
     const duo_range pages = whole_pages(region->low, region->high);
     if (region->watched || region->unwatched || unseen || duo_range_empty(pages)) return;
     if (region->low != o->low || region->high != o->high) return;
-    const bool there =
-        duo_written_watch((void *)pages.from, pages.to - pages.from, &why) && !any_pinned(pages);
+    bool there = duo_written_watch((void *)pages.from, pages.to - pages.from, &why);
+    if (there && any_pinned(pages)) {
+        why = "the driver has pinned a part of it";
+        there = false;
+    }
     region->unwatched = !there;
     region->watched =
         there && duo_remembered_bytes_renew(res, region, o) == DUO_OK && region->tagged;

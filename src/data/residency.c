@@ -184,7 +184,6 @@ duo_status duo_residency_add(duo_region_kind kind, const void *address, size_t b
                              duo_region **added)
 {
     const uintptr_t low = (uintptr_t)address, high = low + bytes;
-    if (high < low) return DUO_ERR_SIZE;
     if (first(table_of(kind), low, high) != NULL) return DUO_ERR_RANGE;
     duo_region *const region = calloc(1, sizeof *region);
     if (region == NULL) return DUO_ERR_MEMORY;

@@ -58,8 +58,8 @@ size_t duo_residency_count_remembered(void);
 /* How much memory of duo_malloc lies in host memory: pieces. */
 size_t duo_residency_count_hosted(void);
 
-/* Registers a region. DUO_ERR_SIZE, DUO_ERR_MEMORY, or DUO_ERR_RANGE: it overlaps another region.
- * region may be NULL. */
+/* Registers a region, which does not wrap around. DUO_ERR_MEMORY, or DUO_ERR_RANGE: it overlaps
+ * another region. region may be NULL. */
 duo_status duo_residency_add(duo_region_kind kind, const void *address, size_t bytes, int device,
                              duo_region **region);
 

@@ -48,7 +48,7 @@ static uint64_t sum_of(const void *array, duo_range line)
         memcpy(&word, (const char *)array + at, left < sizeof word ? left : sizeof word);
         sum = mix(sum + word) + at;
     }
-    return sum != 0 ? sum : 1; /* 0 means: not sampled */
+    return sum | 1; /* 0 means: not sampled */
 }
 
 void duo_samples_take(duo_samples *samples, const void *array, duo_range range)

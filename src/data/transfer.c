@@ -30,17 +30,13 @@ static duo_status waiting_failed(duo_resources *res, duo_status status)
                                   "wait for a transfer");
 }
 
-/* The device reads or writes pinned host memory itself. */
-static duo_status copy_direct(duo_resources *res, const duo_runs *r, float *device,
-                              int64_t device_ld, float *host, bool to_device)
+/* The device reads or writes pinned host memory itself, in one run. */
+static duo_status copy_direct(duo_resources *res, void *device, void *host, size_t bytes,
+                              bool to_device)
 {
-    const size_t width = (size_t)r->rows * sizeof(float);
-    const size_t there = r->columns > 1 ? (size_t)device_ld * sizeof(float) : width;
-    const size_t here = r->columns > 1 ? (size_t)r->ld * sizeof(float) : width;
-    duo_status status =
-        to_device
-            ? duo_queue_copy(res->queue, device, there, host, here, width, (size_t)r->columns)
-            : duo_queue_copy(res->queue, host, here, device, there, width, (size_t)r->columns);
+    duo_status status = to_device
+                            ? duo_queue_copy(res->queue, device, bytes, host, bytes, bytes, 1)
+                            : duo_queue_copy(res->queue, host, bytes, device, bytes, bytes, 1);
     if (status != DUO_OK)
         return duo_stage_give_up(res, res->queue, res->queue_device, status, "queue a transfer");
     if (to_device) { /* not awaited: the call may wait for its result later */
@@ -110,7 +106,8 @@ duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, cons
     const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
     const int64_t total = rows * columns;
     float *const host = (float *)(uintptr_t)given; /* only read */
-    if (direct && duo_runs_direct(&r)) return copy_direct(res, &r, device, device_ld, host, true);
+    if (direct && r.columns == 1)
+        return copy_direct(res, device, host, (size_t)total * sizeof(float), true);
     duo_pump pump;
     duo_piece piece = {.runs = &r, .host = host, .device = device, .device_ld = device_ld};
     duo_status status = open_pump(res, &r, &pump);
@@ -159,11 +156,10 @@ static duo_status fetch_pieces(const duo_pump *pump, duo_piece *next, int64_t to
 }
 
 duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float *given,
-                        int64_t device_ld, int64_t rows, int64_t columns, bool direct)
+                        int64_t device_ld, int64_t rows, int64_t columns)
 {
     const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
     float *const device = (float *)(uintptr_t)given; /* only read */
-    if (direct && duo_runs_direct(&r)) return copy_direct(res, &r, device, device_ld, host, false);
     duo_pump pump;
     duo_piece piece = {.runs = &r, .host = host, .device = device, .device_ld = device_ld};
     duo_status status = open_pump(res, &r, &pump);
@@ -201,12 +197,14 @@ static duo_status transfer_bytes(duo_resources *res, char *device, char *host, s
     const int64_t floats = (int64_t)(bytes / sizeof(float));
     const size_t rest = bytes % sizeof(float), body = bytes - rest;
     duo_status status = DUO_OK;
-    if (floats > 0 && to_device)
+    if (floats > 0 && direct)
+        status = copy_direct(res, device, host, body, to_device);
+    else if (floats > 0 && to_device)
         status = duo_upload(res, (float *)(void *)device, floats, (float *)(void *)host, floats,
-                            floats, 1, direct);
+                            floats, 1, false);
     else if (floats > 0)
         status = duo_download(res, (float *)(void *)host, floats, (float *)(void *)device, floats,
-                              floats, 1, direct);
+                              floats, 1);
     if (status != DUO_OK || rest == 0) return status;
     return transfer_rest(res, device + body, host + body, rest, to_device);
 }

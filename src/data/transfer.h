@@ -19,7 +19,7 @@
 duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, const float *host,
                       int64_t ld, int64_t rows, int64_t columns, bool direct);
 duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float *device,
-                        int64_t device_ld, int64_t rows, int64_t columns, bool direct);
+                        int64_t device_ld, int64_t rows, int64_t columns);
 
 /* The same for a range of bytes without gaps: for kept arrays and duo_copy. */
 duo_status duo_upload_bytes(duo_resources *res, void *device, const void *host, size_t bytes,

@@ -13,26 +13,37 @@
 
 #include <stdlib.h>
 
+/* NULL: the heap is empty. */
+static duo_queue *new_queue(void)
+{
+    duo_queue *const q = calloc(1, sizeof *q);
+    progress *const p = calloc(1, sizeof *p);
+    if (q != NULL && p != NULL && pthread_create(&q->worker, NULL, sim_work_on, q) == 0) {
+        q->progress = p; /* the worker waits for the lock */
+        return q;
+    }
+    free(q);
+    free(p);
+    return NULL;
+}
+
 duo_status sim_backend_open(int device, void *stream, duo_priority priority, duo_queue **queue)
 {
     if (sim_forked()) return DUO_ERR_LOST;
     bool go;
     const duo_status status = sim_enter(SIM_OPEN, device, &go);
     if (!go) return sim_leave(status);
-    duo_queue *q = calloc(1, sizeof *q);
-    progress *p = calloc(1, sizeof *p);
-    if (q == NULL || p == NULL) abort();
-    p->references = 1;
+    duo_queue *const q = new_queue();
+    if (q == NULL) return sim_leave(DUO_ERR_MEMORY);
+    q->progress->references = 1;
     q->device = device;
     q->stream = stream;
     q->priority = priority;
     q->last = &q->first;
-    q->progress = p;
     q->random = sim.count[SIM_OPEN];
     q->number = sim.opened++;
     q->next = sim.queues;
     sim.queues = q;
-    if (pthread_create(&q->worker, NULL, sim_work_on, q) != 0) abort();
     *queue = q;
     return sim_leave(DUO_OK);
 }

@@ -38,7 +38,7 @@ duo_status sim_backend_signal_open(int device, duo_signal **signal)
     const duo_status status = sim_enter(SIM_OPEN, device, &go);
     if (!go) return sim_leave(status);
     duo_signal *const s = calloc(1, sizeof *s);
-    if (s == NULL) abort();
+    if (s == NULL) return sim_leave(DUO_ERR_MEMORY);
     s->device = device;
     sim.signals++;
     *signal = s;
