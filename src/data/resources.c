@@ -140,20 +140,25 @@ void duo_resources_free_workspace(duo_resources *res)
     free_spaces(res->workspace, res->queue_device);
 }
 
-/* No stage is the queue's: a streamed product frees all stages at its end. */
-static void close_lane_queue(duo_queue *queue)
+/* Closes a lane's queue. Then all its work with stages is done. */
+static void close_lane_queue(duo_resources *res, duo_queue *queue)
 {
-    if (queue != NULL) (void)duo_backend_current()->close(queue);
+    if (queue == NULL) return;
+    (void)duo_backend_current()->close(queue);
+    for (int i = 0; i < DUO_STAGES; i++) {
+        if (res->up.stage[i].queue == queue) res->up.stage[i].queue = NULL;
+        if (res->down.stage[i].queue == queue) res->down.stage[i].queue = NULL;
+    }
 }
 
 void duo_resources_close_lane(duo_resources *res, int i)
 {
     duo_lane *const lane = &res->lane[i];
-    close_lane_queue(lane->up);
-    close_lane_queue(lane->down);
-    close_lane_queue(lane->peer);
+    close_lane_queue(res, lane->up);
+    close_lane_queue(res, lane->down);
+    close_lane_queue(res, lane->peer);
     if (i > 0) free_spaces(lane->space, lane->device);
-    if (i > 0) close_lane_queue(lane->compute);
+    if (i > 0) close_lane_queue(res, lane->compute);
     *lane = (duo_lane){.up = NULL};
 }
 
