@@ -103,13 +103,23 @@ def _bar(progress: bool) -> Any:
     return tqdm(total=100, desc="crossover", unit="%")
 
 
+def _ends(terminal: bool) -> tuple[int, int]:
+    """Of a terminal, or of a pipe: where it is not asked for, and where there is none, as in some
+    containers."""
+    import pty
+    try:
+        return pty.openpty() if terminal else os.pipe()
+    except OSError:
+        return os.pipe()
+
+
 def _run(command: list[str], bar: Any) -> None:
     """Runs the program. It tells how far it is only to a terminal."""
-    import pty
     import subprocess
-    ours, its = pty.openpty() if bar is not None else os.pipe()
+    ours = its = -1
     told = ""
     try:
+        ours, its = _ends(bar is not None)
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=its) as process:
             os.close(its)

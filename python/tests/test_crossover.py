@@ -72,8 +72,16 @@ def test_nothing_is_printed_without_tqdm(stand_in, monkeypatch, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_progress(stand_in, monkeypatch):
+def no_terminal():
+    raise OSError("out of pty devices")
+
+
+@pytest.mark.parametrize("terminals", [True, False])
+def test_progress(stand_in, monkeypatch, terminals):
+    """Also where the system has no terminals left."""
     stand_in()
+    if not terminals:
+        monkeypatch.setattr("pty.openpty", no_terminal)
 
     class Bar:
         def __init__(self):
@@ -90,6 +98,8 @@ def test_progress(stand_in, monkeypatch):
     monkeypatch.setattr(_crossover, "_bar", lambda wanted: bar if wanted else None)
     duoblas.crossover()
     assert bar.closed and bar.n == 100 and sorted(bar.seen) == bar.seen
+    if not terminals:
+        assert bar.seen == [100]
 
 
 def test_failure(stand_in, monkeypatch):
