@@ -45,12 +45,13 @@ static bool move_result(duo_resources *res, const duo_call *call, float *read, c
     return status == DUO_OK;
 }
 
-/* Each reduction has one for every side and math. */
 static const duo_algorithm *reduction_on(duo_operation operation, duo_side side, duo_math math)
 {
-    const duo_algorithm *algorithm = duo_algorithm_tables[operation].algorithm;
-    while (algorithm->side != side || !duo_algorithm_serves(algorithm, math)) algorithm++;
-    return algorithm;
+    const duo_algorithm_table table = duo_algorithm_tables[operation];
+    for (int i = 0; i < table.count; i++)
+        if (table.algorithm[i].side == side && duo_algorithm_serves(&table.algorithm[i], math))
+            return &table.algorithm[i];
+    return NULL;
 }
 
 /* Reduces once more, on a side. */
@@ -61,7 +62,7 @@ static bool reduce_again(const duo_execution *e, duo_side side, float *value)
     const duo_algorithm *const algorithm = reduction_on(call.operation, side, ctx->policy.math);
     call.operand[DUO_RESULT] =
         (duo_operand){.address = value, .rows = 1, .columns = 1, .ld = 1, .written = true};
-    if (duo_locate(ctx->resources.device, &call) != DUO_OK) return false;
+    if (algorithm == NULL || duo_locate(ctx->resources.device, &call) != DUO_OK) return false;
     call.threads = duo_resources_threads(&ctx->resources);
     duo_execution again = {.ctx = ctx, .call = &call, .awaited = true, .conditions = e->conditions};
     again.choice = again.own;

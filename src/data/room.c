@@ -121,8 +121,7 @@ duo_status duo_room_remember(duo_resources *res, size_t bytes, uint64_t since, v
         const double most = part * (held + room_for(device, bytes));
         if (held - evictable + (double)bytes > most) break; /* it cannot fit */
         if (held + (double)bytes <= most) status = duo_device_allocate(device, bytes, address);
-        if (status == DUO_ERR_MEMORY && next == NULL) break;
-        if (status == DUO_ERR_MEMORY) (void)evict(res, next); /* which only forgets it */
+        if (status == DUO_ERR_MEMORY && (next == NULL || evict(res, next) != DUO_OK)) break;
     }
     return status;
 }
