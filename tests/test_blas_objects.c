@@ -321,8 +321,8 @@ static void code_in_no_object(void)
 
 /* ---- Handlers ---- */
 
-/* Without any, a wrong argument costs a line on stderr. A library that is neither BLAS nor LAPACK,
- * but needs one, may have handlers for its program. */
+/* A wrong argument costs a line on stderr if nobody has a handler. A library that needs a BLAS may
+ * have handlers for its program. */
 static void handlers(void)
 {
     char text[200], expected[200];

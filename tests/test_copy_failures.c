@@ -142,7 +142,7 @@ typedef struct operands {
     void *device;
 } operands;
 
-/* Each returns the status of calls whose results are right with DUO_OK. */
+/* Makes calls, and returns their status. With DUO_OK it has checked their results. */
 typedef duo_status (*calls)(operands *w);
 
 /* The CPU gathers a vector on the device that is read backwards. */

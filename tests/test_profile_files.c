@@ -111,7 +111,7 @@ static void user_paths(void)
     }
 }
 
-/* A file whose GPU was mistaken for another, and names that no profile has. */
+/* Files that are no profiles, and the profile of one GPU under the name of another. */
 static void odd_entries(const char *const *settings, const char *good)
 {
     char name[DUO_PROFILE_NAME], path[900], why[200] = "";

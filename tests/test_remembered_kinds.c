@@ -141,7 +141,7 @@ static void result_on_device(void)
 
 /* ---- What is sent ---- */
 
-/* One column of a remembered array, whose next is far. */
+/* The factor is one column of a remembered array. The next column is far away. */
 static void one_column(void)
 {
     world w = begin(DUO_REMEMBER_BYTES);

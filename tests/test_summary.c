@@ -30,7 +30,7 @@ static void multiply(sgemm_function sgemm, int m, int n, int k, const float *a, 
     sgemm("N", "N", &m, &n, &k, &one, a, &m, b, &k, &zero, c, &m);
 }
 
-enum { LENGTH = 1 << 30 }; /* of a summary's file, nearly all of which is a hole */
+enum { LENGTH = 1 << 30 }; /* of a summary's file; nearly all of it is a hole */
 enum { EDGE = 2000, THIN = 16, MIDDLE = 600, SIDE = 512, SMALL = 32 };
 
 /* What hinders the summary: a limit of the length of files, which is reached, also where its signal
@@ -166,7 +166,7 @@ static void remembered(void)
     lacks(said, "came again");
 }
 
-/* Without work there is nothing to advise, nor a reason why no call came. */
+/* The program has no work. The summary gives no advice, and no reason why no call came. */
 static void nothing_to_do(void)
 {
     const char *said = summary_of("run", "nothing", "DUOBLAS_PATH=cpu", NULL);

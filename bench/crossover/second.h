@@ -19,8 +19,8 @@ void duo_second_take(duo_crossover *x, const duo_run *other);
  * where no case was measured. If the GPU's is predicted only the CPU's time counts. */
 double duo_second_off(const duo_crossover *x, const duo_case *c, duo_place place, bool predicted);
 
-/* The text of duo_noise_text; behind it the shares of the second run: "quiet: figures lie within
- * 2 %, those of a second, short run within 4 % (CPU), 12 % (plain)". */
+/* The text of duo_noise_text, and then the shares of the second run: "within 4 % (CPU), 12 %
+ * (plain)". */
 const char *duo_second_text(const duo_crossover *x, char *text, size_t size);
 
 #endif

@@ -22,9 +22,10 @@ typedef struct duo_library {
 } duo_library;
 
 /*
- * Lists the known libraries that can be opened, once for each mode, and then those of `named`:
- * "FILE" or "FILE,NAME=VALUE,...". A library of the CPU gets this number of threads. Returns how
- * many there are. -1: one of `named` cannot be used; stderr says why. To be called once.
+ * Lists the known libraries that can be opened. Each mode of a library has an entry. Those of
+ * `named` follow: "FILE" or "FILE,NAME=VALUE,...". A library of the CPU gets this number of
+ * threads. Returns the number of entries. -1: one of `named` cannot be used; stderr says why. To be
+ * called once.
  */
 int duo_libraries_open(duo_library library[DUO_MOST_LIBRARIES], const char *const named[],
                        int count, int threads);
